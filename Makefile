@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0
+# The only entry point. Everything is made in build/, and what is worth keeping
+# longer (sources, compiled objects) in the user's cache folders.
+
+MAKEFLAGS += --no-print-directory
+SHELL := /bin/bash
+QUEUE := tools/queue/queue
+FLAVOUR ?= plain
+export KERNEL STEPS JOBS
+
+.PHONY: help run check setup venv fetch tree export verify bisect-check kernel uml bench clean
+
+help: ## show this text
+	@echo "Targets:"
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | \
+	  sed -E 's/^([a-z-]+):[^#]*## (.*)/  \1|\2/' | column -t -s '|'
+	@echo
+	@echo "Variables:"
+	@echo "  KERNEL=PATH    source: a git tree, an unpacked tree or a tarball; never modified"
+	@echo "                 (default: Debian's linux-source-7.3, through apt)"
+	@echo "  FLAVOUR=NAME   plain or debug, for make kernel"
+	@echo "  STEPS=A,B      the steps of make check to run (default: all)"
+	@echo "  JOBS=N         parallel jobs (default: the number of CPUs)"
+	@echo "  QUEUE_CACHE=DIR  where sources are kept (default: cfq-queue in the user's cache)"
+
+run: setup venv ## boot the patched kernel and run fio under each scheduler
+	@$(QUEUE) kernel
+	@tools/fio/fio-table
+
+check: setup venv ## run everything that tests the project (STEPS=A,B: some of it)
+	@tools/check/check
+
+setup: ## install the packages that are missing (as root), or name them
+	@tools/queue/setup
+
+venv: setup ## make build/venv, the pinned Python packages
+	@tools/queue/venv
+
+fetch: setup ## get the pristine source into the cache (REFRESH=1: look for a newer one)
+	@$(QUEUE) fetch $(if $(REFRESH),--refresh)
+
+tree: setup ## make build/linux: the pristine base and one commit a patch
+	@$(QUEUE) tree
+
+export: ## write patches/, series and the mirrored files from build/linux
+	@$(QUEUE) export
+
+verify: setup venv ## check that the queue is fit to be sent (am, quilt, checkpatch, mirrors, sign-offs)
+	@$(QUEUE) verify
+
+bisect-check: setup ## build every prefix of the queue at W=1
+	@$(QUEUE) bisect-check
+
+kernel: setup ## build the x86-64 kernel (FLAVOUR=plain or debug)
+	@$(QUEUE) kernel --flavour $(FLAVOUR)
+
+uml: setup ## build User-Mode Linux with virtual time
+	@$(QUEUE) uml
+
+bench: setup venv ## report instructions per I/O for each scheduler (BENCH_ARGS: see tools/bench/bench --help)
+	@$(QUEUE) kernel
+	@tools/bench/bench $(BENCH_ARGS)
+
+clean: ## remove build/, unless it has work that is not exported (FORCE=1: even then)
+	@$(QUEUE) clean $(if $(FORCE),--force)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the tests of the CFQ I/O scheduler share: a null_blk device of their own
+# that is gone when the test ends, and words for what they check.
+#
+# shellcheck shell=bash
+
+# shellcheck disable=SC2034  # used by the tests
+KSFT_PASS=0
+KSFT_FAIL=1
+KSFT_SKIP=4
+
+NULLB=/sys/kernel/config/nullb
+
+cfq_skip()
+{
+	echo "SKIP: $*"
+	exit "$KSFT_SKIP"
+}
+
+cfq_fail()
+{
+	echo "FAIL: $*"
+	exit "$KSFT_FAIL"
+}
+
+cfq_cleanup()
+{
+	local pid
+
+	for pid in $(jobs -p); do
+		kill "$pid" 2>/dev/null
+	done
+	wait
+	if [ -n "${CFQ_NAME:-}" ] && [ -d "$NULLB/$CFQ_NAME" ]; then
+		echo 0 > "$NULLB/$CFQ_NAME/power"
+		rmdir "$NULLB/$CFQ_NAME"
+	fi
+}
+
+# cfq_device [ATTR=VALUE...]: makes a device with these null_blk attributes and
+# gives it the scheduler. Sets CFQ_DEV, CFQ_QUEUE, CFQ_DEBUG.
+cfq_device()
+{
+	local attr
+
+	[ "$(id -u)" = 0 ] || cfq_skip "must be run as root"
+	modprobe -q null_blk nr_devices=0
+	mountpoint -q /sys/kernel/config ||
+		mount -t configfs none /sys/kernel/config 2>/dev/null
+	mountpoint -q /sys/kernel/debug ||
+		mount -t debugfs none /sys/kernel/debug 2>/dev/null
+	[ -d "$NULLB" ] || cfq_skip "no null_blk with configfs"
+
+	CFQ_NAME=cfqtest$$
+	trap cfq_cleanup EXIT
+	mkdir "$NULLB/$CFQ_NAME" || cfq_skip "null_blk makes no device"
+	for attr in size=256 irqmode=2 completion_nsec=500000 \
+		    hw_queue_depth=32 memory_backed=1 "$@"; do
+		echo "${attr#*=}" > "$NULLB/$CFQ_NAME/${attr%%=*}" ||
+			cfq_skip "null_blk does not take $attr"
+	done
+	echo 1 > "$NULLB/$CFQ_NAME/power" || cfq_fail "cannot power the device on"
+
+	CFQ_DEV=/dev/$CFQ_NAME
+	CFQ_QUEUE=/sys/block/$CFQ_NAME/queue
+	CFQ_DEBUG=/sys/kernel/debug/block/$CFQ_NAME/sched
+	modprobe -q cfq-iosched
+	grep -qw cfq "$CFQ_QUEUE/scheduler" || cfq_skip "no cfq in this kernel"
+	echo cfq > "$CFQ_QUEUE/scheduler" || cfq_fail "cannot choose cfq"
+	grep -qF '[cfq]' "$CFQ_QUEUE/scheduler" || cfq_fail "cfq is not chosen"
+}
+
+# cfq_need COMMAND...
+cfq_need()
+{
+	local cmd
+
+	for cmd in "$@"; do
+		command -v "$cmd" >/dev/null || cfq_skip "no $cmd"
+	done
+}
+
+cfq_need_debugfs()
+{
+	[ -r "$CFQ_DEBUG/counters" ] || cfq_skip "no BLK_DEBUG_FS"
+}
+
+# cfq_set TUNABLE VALUE
+cfq_set()
+{
+	echo "$2" > "$CFQ_QUEUE/iosched/$1" || cfq_fail "$1 does not take $2"
+}
+
+# cfq_counter NAME: a counter of the scheduler
+cfq_counter()
+{
+	awk -v name="$1" '$1 == name { print $2; found = 1 }
+			  END { exit !found }' "$CFQ_DEBUG/counters" ||
+		cfq_fail "no counter $1"
+}
+
+
+# cfq_read SECONDS RESULT [COMMAND...]: reads 64 KiB blocks one after the other
+# for so long, run by COMMAND (ionice); their number goes to the file RESULT.
+cfq_read()
+{
+	local seconds=$1 result=$2
+
+	shift 2
+	"$@" timeout -s INT "$seconds" dd if="$CFQ_DEV" of=/dev/null bs=64k \
+		iflag=direct 2> "$result.dd"
+	sed -n 's/^\([0-9]*\)+.*records in$/\1/p' "$result.dd" > "$result"
+	[ -s "$result" ]
+}

@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# RT goes before BE, BE before idle, a better level gets more than a worse one,
+# and neither a worse level nor the idle class behind BE starves.
+
+. "$(dirname "$0")/cfq_common.sh"
+
+cfq_need dd ionice timeout
+cfq_device rotational=1 hw_queue_depth=1 memory_backed=0 size=100000
+cfq_need_debugfs
+echo 256 > "$CFQ_QUEUE/nr_requests"
+tmp=$(mktemp -d) || cfq_fail "no temporary directory"
+trap 'cfq_cleanup; rm -rf "$tmp"' EXIT
+
+# compare BETTER WORSE PERCENT: ionice arguments; BETTER must get PERCENT of
+# what WORSE gets, at least
+compare()
+{
+	local better worse
+
+	# shellcheck disable=SC2086
+	cfq_read 12 "$tmp/better" ionice $1 &
+	# shellcheck disable=SC2086
+	cfq_read 12 "$tmp/worse" ionice $2 &
+	wait
+	better=$(cat "$tmp/better")
+	worse=$(cat "$tmp/worse")
+	[ -n "$better" ] || cfq_fail "no result of $1"
+	[ -n "$worse" ] || cfq_fail "no result of $2"
+	echo "$1: $better, $2: $worse"
+	[ $((better * 100)) -ge $((worse * $3)) ] ||
+		cfq_fail "$1 got $better reads beside $worse of $2"
+}
+
+compare "-c1 -n4" "-c2 -n4" 150
+compare "-c2 -n0" "-c2 -n7" 150
+[ "$(cat "$tmp/worse")" -gt 0 ] || cfq_fail "level 7 starved"
+[ "$(cfq_counter expired_preempt)" -gt 0 ] || cfq_fail "nobody was preempted"
+
+cfq_set prio_aging_ms 500
+cfq_set idle_grace_ms 100000
+before=$(cfq_counter dispatched_idle)
+compare "-c2 -n4" "-c3" 200
+[ "$(cfq_counter dispatched_idle)" -gt "$before" ] ||
+	cfq_fail "the idle class starved"
+exit "$KSFT_PASS"

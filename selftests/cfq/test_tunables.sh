@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Every tunable shows its default, takes what it should, and refuses the rest
+# without changing.
+
+. "$(dirname "$0")/cfq_common.sh"
+
+cfq_device
+
+# name, default, least, most
+table="
+slice_sync_ms		100	1	10000
+slice_async_ms		40	1	10000
+slice_async_rq		2	1	1000
+slice_idle_us		8000	0	1000000
+fifo_expire_sync_ms	125	1	100000
+fifo_expire_async_ms	250	1	100000
+back_seek_max_kb	16384	0	1073741824
+back_seek_penalty	2	1	1000
+quantum			8	1	10000
+idle_grace_ms		200	0	100000
+prio_aging_ms		10000	100	1000000
+"
+
+seen=0
+while read -r name default min max; do
+	[ -n "$name" ] || continue
+	file=$CFQ_QUEUE/iosched/$name
+	[ -f "$file" ] || cfq_fail "no tunable $name"
+	[ "$(cat "$file")" = "$default" ] ||
+		cfq_fail "$name is $(cat "$file"), not $default"
+	for good in "$min" "$max" "$default"; do
+		cfq_set "$name" "$good"
+		[ "$(cat "$file")" = "$good" ] ||
+			cfq_fail "$name reads $(cat "$file") after $good"
+	done
+	for bad in "" x -1 "$((max + 1))" "${default}x" "$default $default" \
+		   0x10 1.5 99999999999999999999; do
+		echo "$bad" > "$file" 2>/dev/null &&
+			cfq_fail "$name takes '$bad'"
+		[ "$(cat "$file")" = "$default" ] ||
+			cfq_fail "$name is $(cat "$file") after '$bad'"
+	done
+	if [ "$min" -gt 0 ]; then
+		echo $((min - 1)) > "$file" 2>/dev/null &&
+			cfq_fail "$name takes $((min - 1))"
+	fi
+	seen=$((seen + 1))
+done <<< "$table"
+
+all=$(find "$CFQ_QUEUE/iosched" -type f | wc -l)
+[ "$seen" -eq "$all" ] || cfq_fail "$all tunables, $seen known to this test"
+exit "$KSFT_PASS"

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0
+"""One boot for all scenarios of a flavour; each is a test of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import guests
+import pytest
+
+SCENARIO_TIMEOUT = {"plain": 1200.0, "debug": 2400.0}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--flavour", action="append", choices=guests.FLAVOURS,
+                     help="kernels to test (default: both)")
+    parser.addoption("--logs", type=Path, default=guests.ROOT / "build/runs/selftests-vm",
+                     help="where consoles and logs are left")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "flavour" in metafunc.fixturenames:
+        flavours = metafunc.config.getoption("--flavour")
+        if not flavours:
+            flavours = os.environ.get("VM_FLAVOURS", " ".join(guests.FLAVOURS)).split()
+        metafunc.parametrize("flavour", flavours, scope="session")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the scenarios that are not for a flavour."""
+    out = []
+    for item in items:
+        values = getattr(item, "callspec", None)
+        if values and "scenario" in values.params \
+                and not guests.suits(values.params["scenario"], values.params["flavour"]):
+            out.append(item)
+    if out:
+        config.hook.pytest_deselected(items=out)
+        items[:] = [item for item in items if item not in out]
+
+
+@pytest.fixture(scope="session")
+def logs(request: pytest.FixtureRequest) -> Path:
+    path: Path = request.config.getoption("--logs")
+    return path
+
+
+def wanted(request: pytest.FixtureRequest, parameter: str, flavour: str) -> list[str]:
+    """What the tests that were selected ask for, without repeats."""
+    names: dict[str, None] = {}
+    for item in request.session.items:
+        values = getattr(item, "callspec", None)
+        if values and values.params.get("flavour") == flavour and parameter in values.params:
+            names[values.params[parameter]] = None
+    return list(names)
+
+
+@pytest.fixture(scope="session")
+def scenarios(request: pytest.FixtureRequest, logs: Path) -> Callable[[str], guests.Campaign]:
+    """The outcomes of the selected scenarios of a flavour; boots when first asked."""
+    done: dict[str, guests.Campaign] = {}
+
+    def campaign(flavour: str) -> guests.Campaign:
+        if flavour not in done:
+            names = wanted(request, "scenario", flavour)
+            done[flavour] = guests.run_scenarios(names, flavour, logs / flavour,
+                                                 SCENARIO_TIMEOUT[flavour])
+        return done[flavour]
+
+    return campaign
+
+
+@pytest.fixture(scope="session")
+def kselftests(logs: Path) -> Callable[[str], guests.Campaign]:
+    done: dict[str, guests.Campaign] = {}
+
+    def campaign(flavour: str) -> guests.Campaign:
+        if flavour not in done:
+            done[flavour] = guests.run_kselftests(flavour, logs / f"kselftest-{flavour}", 600)
+        return done[flavour]
+
+    return campaign

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the scenarios share: null_blk disks with the scheduler on them, a load of
+# several kinds of I/O, and words for what they check. Every scenario runs in a
+# shell of its own, which "run" watches.
+#
+# shellcheck shell=bash
+
+# shellcheck disable=SC2034 # the scenarios use it
+GUEST=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+NULLB=/sys/kernel/config/nullb
+DEBUG=/sys/kernel/debug
+# shellcheck disable=SC2034 # the scenarios use it
+SCHEDULERS=(none mq-deadline kyber bfq cfq)
+PATIENCE_FILE=/dev/shm/vm-patience
+
+DISKS=()
+LOADS=()
+TMP=$(mktemp -d /dev/shm/vm.XXXXXX)
+
+fail()
+{
+	echo "FAIL: $*"
+	exit 1
+}
+
+skip()
+{
+	echo "SKIP: $*"
+	exit 4
+}
+
+# amount PLAIN DEBUG: how much of something this flavour does
+amount()
+{
+	if [ "$FLAVOUR" = debug ]; then echo "$2"; else echo "$1"; fi
+}
+
+# patience SECONDS: I/O may stand still for so long in this scenario
+patience()
+{
+	echo "$1" > "$PATIENCE_FILE"
+}
+
+clean_up()
+{
+	local pid disk
+
+	# As long as fio ends in order it leaves no shared memory behind.
+	for pid in $(jobs -p); do
+		kill -INT "$pid" 2> /dev/null
+	done
+	wait
+	for disk in "${DISKS[@]}"; do
+		[ -d "$NULLB/$disk" ] || continue
+		echo 0 > "$NULLB/$disk/power"
+		rmdir "$NULLB/$disk"
+	done
+	rm -rf "$TMP"
+}
+trap clean_up EXIT
+
+#
+# Disks
+#
+
+# disk NAME [ATTR=VALUE...]: makes /dev/NAME with these null_blk attributes and
+# gives it cfq
+disk()
+{
+	local name=$1 dir=$NULLB/$1 attr
+
+	shift
+	mkdir "$dir" || fail "null_blk does not make $name"
+	DISKS+=("$name")
+	for attr in size=64 memory_backed=1 irqmode=2 completion_nsec=50000 \
+		    hw_queue_depth=32 max_sectors=1024 "$@"; do
+		echo "${attr#*=}" > "$dir/${attr%%=*}" ||
+			fail "null_blk does not take $attr"
+	done
+	echo 1 > "$dir/power" || fail "$name cannot be powered on"
+	choose "$name" cfq
+}
+
+# remove DISK [at once]: "at once" without powering it off before
+remove()
+{
+	if [ $# = 1 ]; then
+		echo 0 > "$NULLB/$1/power" || fail "$1 cannot be powered off"
+	fi
+	rmdir "$NULLB/$1" || fail "$1 cannot be removed"
+	DISKS=()
+}
+
+# choose DISK SCHEDULER
+choose()
+{
+	local file=/sys/block/$1/queue/scheduler have
+
+	echo "$2" > "$file" || fail "$1 does not take $2"
+	read -r have < "$file" || fail "cannot read $file"
+	[[ $have == *"[$2]"* ]] || fail "$1 has $have after choosing $2"
+}
+
+# queue DISK ATTR VALUE: sets a file of the request queue
+queue()
+{
+	echo "$3" > "/sys/block/$1/queue/$2" || fail "$1: $2 does not take $3"
+}
+
+# counter DISK NAME: a counter of the scheduler
+counter()
+{
+	awk -v name="$2" '$1 == name { print $2; found = 1 }
+			  END { exit !found }' "$DEBUG/block/$1/sched/counters" ||
+		fail "$1: no counter $2"
+}
+
+# counted DISK NAME: fails unless the counter is more than 0
+counted()
+{
+	local value
+
+	value=$(counter "$1" "$2") || fail "$value"
+	echo "$1: $2 is $value"
+	[ "$value" -gt 0 ] || fail "$1: $2 is 0"
+}
+
+# never DISK NAME: fails unless the counter is 0
+never()
+{
+	local value
+
+	value=$(counter "$1" "$2") || fail "$value"
+	[ "$value" -eq 0 ] || fail "$1: $2 is $value"
+}
+
+# drained DISK: fails if the scheduler still has anything
+drained()
+{
+	local dir=$DEBUG/block/$1/sched
+
+	sync
+	grep -q '^queued 0 in_drive 0 ' "$dir/state" ||
+		fail "$1: requests are left: $(cat "$dir/state")"
+	[ -z "$(cat "$dir/service_tree")" ] ||
+		fail "$1: queues are left in the service tree"
+}
+
+#
+# I/O
+#
+
+# verified FIO-ARGUMENT...: fio writes, reads back and compares
+verified()
+{
+	fio --output="$TMP/fio" --group_reporting --verify=crc32c \
+		--verify_state_save=0 \
+		--verify_fatal=1 --randrepeat=1 "$@"
+	local code=$?
+
+	grep -E '^ *(read|write):|^  WRITE|^   READ|err=|verify' "$TMP/fio"
+	[ "$code" -eq 0 ] || {
+		tail -n 40 "$TMP/fio"
+		fail "fio $* ended with $code"
+	}
+	grep -qE 'err= *[1-9]' "$TMP/fio" && fail "fio $* had errors"
+	return 0
+}
+
+# load DISK [FIO-ARGUMENT...]: all kinds of I/O in the background, which compare
+# what they have written, until load_stop
+load()
+{
+	local disk=$1
+
+	shift
+	fio --output="$TMP/load-$disk" --output-format=json \
+		--filename="/dev/$disk" --time_based --runtime=600 --size=8M \
+		--verify_fatal=1 --verify_state_save=0 --randrepeat=1 \
+		--thinktime=500 \
+		"$@" \
+		--name=sync --ioengine=psync --direct=1 --rw=randwrite \
+		--bsrange=4k-32k --verify=crc32c --verify_backlog=32 --offset=0 \
+		--name=libaio --ioengine=libaio --direct=1 --rw=randwrite \
+		--bsrange=4k-64k --iodepth=16 --verify=crc32c \
+		--verify_backlog=64 --offset=8M \
+		--name=io_uring --ioengine=io_uring --direct=1 --rw=write \
+		--bs=8k --iodepth=8 --verify=crc32c --verify_backlog=64 \
+		--offset=16M \
+		--name=buffered --ioengine=psync --direct=0 --rw=randwrite \
+		--bs=4k --sync_file_range=wait_before,write:16 --fsync=256 \
+		--offset=24M \
+		--name=readers --ioengine=psync --direct=1 --rw=randread \
+		--bs=4k --numjobs=2 --offset=32M --prioclass=2 --prio=7 \
+		> "$TMP/load-$disk.out" 2>&1 &
+	LOADS+=("$disk:$!")
+	load_runs "$disk"
+}
+
+# done_requests DISK
+done_requests()
+{
+	local stat
+
+	read -r -a stat < "/sys/block/$1/stat" || fail "$1 is gone"
+	echo $((stat[0] + stat[4] + stat[11] + stat[15]))
+}
+
+# load_runs DISK: waits until requests of its load complete
+load_runs()
+{
+	local before one pid=
+
+	for one in "${LOADS[@]}"; do
+		[ "${one%:*}" = "$1" ] && pid=${one#*:}
+	done
+	before=$(done_requests "$1")
+	until [ "$(done_requests "$1")" -gt $((before + 20)) ]; do
+		kill -0 "$pid" 2> /dev/null || {
+			cat "$TMP/load-$1.out"
+			fail "$1: the load ended"
+		}
+		sleep 0.2
+	done
+}
+
+# load_end [any]: ends the load of all disks; without "any", whatever went wrong
+# with it fails the scenario
+load_end()
+{
+	local one disk pid code
+
+	for one in "${LOADS[@]}"; do
+		disk=${one%:*} pid=${one#*:}
+		[ "${1:-}" = any ] || load_runs "$disk"
+		kill -INT "$pid" 2> /dev/null
+		wait "$pid"
+		code=$?
+		[ "${1:-}" = any ] && continue
+		# 128: ended by the signal.
+		[ "$code" -eq 128 ] || [ "$code" -eq 0 ] || {
+			cat "$TMP/load-$disk.out"
+			fail "$disk: the load ended with $code"
+		}
+		grep -qE '"error" : [1-9]' "$TMP/load-$disk" && {
+			cat "$TMP/load-$disk.out"
+			fail "$disk: the load had errors"
+		}
+		awk -F: '/"total_ios"/ { n += $2 } END {
+			print "load: " n " requests"; exit !n }' \
+			"$TMP/load-$disk" || fail "$disk: the load did nothing"
+	done
+	LOADS=()
+}

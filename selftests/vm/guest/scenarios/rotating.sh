@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# null_blk as a rotating disk: data, faults, several hardware queues, removal.
+# What it computes is tested by KUnit and in virtual time; here it is that
+# requests are neither lost nor ended twice, under lockdep and KASAN.
+#
+# shellcheck shell=bash
+
+# rotating NAME [ATTR=VALUE...]: makes a fast rotating disk
+rotating()
+{
+	local name=$1
+
+	rotating_off "$@"
+	echo 1 > "$NULLB/$name/power" || fail "$name cannot be powered on"
+}
+
+# The same, and left switched off
+rotating_off()
+{
+	local name=$1 dir=$NULLB/$1 attr
+
+	shift
+	mkdir "$dir" || fail "null_blk does not make $name"
+	# shellcheck disable=SC2034 # lib.sh cleans up by it
+	DISKS=("$name")
+	for attr in size=256 memory_backed=1 hw_queue_depth=32 max_sectors=1024 \
+		    rot_model=1 rot_rpm=15000 rot_seek_track_us=100 \
+		    rot_head_switch_us=100 rot_seek_avg_us=1000 \
+		    rot_cache_kb=4096 "$@"; do
+		echo "${attr#*=}" > "$dir/${attr%%=*}" ||
+			skip "null_blk does not take $attr"
+	done
+}
+
+# rot_stat DISK NAME
+rot_stat()
+{
+	awk -v name="$2" '$1 == name { print $2 }' "$NULLB/$1/rot_stats"
+}
+
+# rot_counted DISK NAME...: fails unless all these counters are more than 0
+rot_counted()
+{
+	local disk=$1 name
+
+	shift
+	for name; do
+		echo "$disk: $name is $(rot_stat "$disk" "$name")"
+		[ "$(rot_stat "$disk" "$name")" -gt 0 ] || fail "$disk: $name is 0"
+	done
+}
+
+scenario_rotating_data_is_kept_by_two_queues()
+{
+	local back scheduler
+
+	for back in 0 1; do
+		rotating disk submit_queues=2 rot_write_back="$back"
+		[ "$(cat /sys/block/disk/queue/rotational)" = 1 ] ||
+			fail "the disk is not rotational"
+		[ "$(cat /sys/block/disk/queue/fua)" = "$back" ] ||
+			fail "fua is not $back"
+		for scheduler in none mq-deadline; do
+			choose disk "$scheduler"
+			verified --filename=/dev/disk --direct=1 --size=4M \
+				--ioengine=libaio --iodepth=16 --fsync=64 \
+				--name=random --rw=randwrite --bsrange=4k-64k \
+				--name=order --rw=write --bs=32k --offset=8M
+		done
+		rot_counted disk reads writes seeks busy_ns
+		[ "$back" = 0 ] || rot_counted disk flushes destages
+		remove disk
+	done
+}
+
+scenario_rotating_removed_under_load()
+{
+	local i
+
+	for ((i = 0; i < $(amount 8 4); i++)); do
+		rotating disk submit_queues=2 rot_write_back=$((i & 1)) \
+			rot_seek_avg_us=10000 rot_queue="$( ((i & 2)) && echo fcfs || echo rpo)"
+		load disk
+		if ((i & 1)); then
+			remove disk
+		else
+			remove disk at once
+		fi
+		load_end any
+	done
+}
+
+scenario_rotating_powered_off_while_destaging()
+{
+	local i
+
+	for ((i = 0; i < 5; i++)); do
+		rotating disk rot_write_back=1 rot_cache_segments=64 \
+			rot_seek_avg_us=50000 rot_destage_idle_us=0
+		fio --output="$TMP/fio" --name=w --filename=/dev/disk --direct=1 \
+			--rw=randwrite --bs=4k --number_ios=40 --iodepth=8 \
+			--ioengine=libaio || fail "fio ended with $?"
+		rot_counted disk destages
+		remove disk
+	done
+}
+
+scenario_rotating_commands_time_out()
+{
+	rotating disk hw_queue_depth=64 rot_seek_avg_us=1000000 \
+		rot_seek_track_us=100000 rot_queue=fcfs rot_head_switch_us=0
+	queue disk io_timeout 1000
+	# 32 reads of about a second each: most of them wait for too long.
+	fio --output="$TMP/fio" --name=r --filename=/dev/disk --direct=1 \
+		--rw=randread --bs=4k --number_ios=32 --iodepth=32 \
+		--ioengine=libaio && fail "no read timed out"
+	rot_counted disk aborted
+	queue disk io_timeout 30000
+	# What is left of the last command is served, and all goes on.
+	dd if=/dev/disk of=/dev/null iflag=direct bs=4k count=4 ||
+		fail "the disk does not read after timeouts"
+	remove disk
+}
+
+scenario_rotating_injected_timeouts_and_requeues()
+{
+	local dir=$NULLB/disk/requeue_inject
+
+	rotating disk submit_queues=2
+	[ -d "$dir" ] || skip "null_blk has no fault injection"
+	echo 20 > "$dir/probability"
+	echo -1 > "$dir/times"
+	verified --filename=/dev/disk --direct=1 --size=2M --ioengine=libaio \
+		--iodepth=16 --name=random --rw=randwrite --bsrange=4k-64k
+	echo 0 > "$dir/probability"
+
+	dir=$NULLB/disk/timeout_inject
+	queue disk io_timeout 1000
+	echo 20 > "$dir/probability"
+	echo 10 > "$dir/times"
+	fio --output="$TMP/fio" --name=r --filename=/dev/disk --direct=1 \
+		--rw=randread --bs=4k --number_ios=200 --iodepth=16 \
+		--ioengine=libaio && fail "no timeout was injected"
+	echo 0 > "$dir/probability"
+	verified --filename=/dev/disk --direct=1 --size=1M --ioengine=libaio \
+		--iodepth=16 --name=random --rw=randwrite --bs=4k
+	remove disk
+}
+
+scenario_rotating_bad_blocks_fail()
+{
+	rotating disk
+	echo +64-71 > "$NULLB/disk/badblocks"
+	dd if=/dev/disk of=/dev/null iflag=direct bs=4k count=8 ||
+		fail "good blocks cannot be read"
+	dd if=/dev/disk of=/dev/null iflag=direct bs=4k skip=8 count=1 &&
+		fail "a bad block can be read"
+	echo -64-71 > "$NULLB/disk/badblocks"
+	dd if=/dev/disk of=/dev/null iflag=direct bs=4k skip=8 count=1 ||
+		fail "a block that was repaired cannot be read"
+	remove disk
+}
+
+scenario_rotating_discard_zeroes()
+{
+	rotating disk discard=1 rot_write_back=1
+	yes 7 | dd of=/dev/disk oflag=direct bs=64k count=4 iflag=fullblock ||
+		fail "cannot write"
+	blkdiscard -o 65536 -l 65536 /dev/disk || fail "cannot discard"
+	cmp -n 65536 -i 65536:0 /dev/disk /dev/zero ||
+		fail "discarded blocks are not zero"
+	cmp -n 65536 -i 0:0 /dev/disk <(yes 7) || fail "other blocks have changed"
+	rot_counted disk others
+	remove disk
+}
+
+scenario_rotating_hardware_queues_change_under_load()
+{
+	local i
+
+	rotating disk submit_queues=2
+	load disk
+	for ((i = 0; i < $(amount 8 4); i++)); do
+		echo $((1 + i % 2)) > "$NULLB/disk/submit_queues" ||
+			fail "submit_queues cannot be changed"
+		load_runs disk
+	done
+	echo 1 > "$NULLB/disk/poll_queues" && fail "the disk takes poll_queues"
+	load_end
+	remove disk
+}
+
+scenario_rotating_switching_schedulers_under_load()
+{
+	local i schedulers
+
+	rotating disk rot_write_back=1
+	read -r -a schedulers <<< "$(tr -d '[]' < /sys/block/disk/queue/scheduler)"
+	load disk
+	for ((i = 0; i < $(amount 20 8); i++)); do
+		choose disk "${schedulers[i % ${#schedulers[@]}]}"
+	done
+	load_end
+	remove disk
+}
+
+scenario_rotating_contradictions_are_refused()
+{
+	local bad dir=$NULLB/disk
+
+	for bad in zoned=1 cache_size=4 shared_tags=1 irqmode=2 rot_rpm=0 \
+		   rot_track_inner_sectors=9999 rot_seek_full_us=5000 \
+		   rot_seek_track_us=2000 rot_head_skew_us=99 \
+		   rot_track_skew_us=99 rot_cache_segments=0 rot_reorder_ms=0; do
+		rotating_off disk "$bad"
+		echo 1 > "$dir/power" && fail "$bad is taken"
+		dmesg | tail -n 1 | grep -q 'null_blk: rot_model: ' ||
+			fail "$bad is refused without a word"
+		remove disk at once
+	done
+	rotating_off disk
+	echo elevator > "$dir/rot_queue" && fail "rot_queue takes anything"
+	echo 1 > "$dir/power" || fail "a good disk is refused"
+	echo 7200 > "$dir/rot_rpm" && fail "rot_rpm changes under power"
+	echo fcfs > "$dir/rot_queue" && fail "rot_queue changes under power"
+	echo 0 > "$dir/power"
+	echo fcfs > "$dir/rot_queue" || fail "rot_queue does not change"
+	[ "$(cat "$dir/rot_queue")" = fcfs ] || fail "rot_queue did not change"
+	cat "$dir/rot_stats" && fail "there are rot_stats without power"
+	echo 1 > "$dir/power" || fail "the disk cannot be powered on again"
+	remove disk
+}

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Traces and debugfs files while everything else goes on.
+#
+# shellcheck shell=bash
+
+# The messages are looked for in the raw trace: blkparse 1.2 does not show those
+# of a kernel with BLK_CGROUP.
+scenario_blktrace_under_load()
+{
+	local message count
+
+	disk disk rotational=1
+	load disk
+	blktrace -d /dev/disk -D "$TMP" -a notify -a issue -a complete \
+		-w "$(amount 4 6)" > "$TMP/blktrace.out" 2>&1 || {
+		cat "$TMP/blktrace.out"
+		fail "blktrace failed"
+	}
+	load_end
+	for message in 'slice start length_us [0-9]+' 'slice end [a-z]+' \
+		       'dispatch [0-9]+[+][0-9]+ queued' 'idle window_us [0-9]+'; do
+		count=$(cat "$TMP"/disk.blktrace.* |
+			grep -aoE "cfq [0-9]+[SA] (RT|BE|idle)[0-7] $message" |
+			wc -l)
+		echo "'$message': $count"
+		[ "$count" -gt 0 ] || fail "no message '$message'"
+	done
+	blkparse -D "$TMP" -i disk > "$TMP/trace" 2> "$TMP/blkparse.out" || {
+		cat "$TMP/blkparse.out"
+		fail "blkparse failed"
+	}
+	count=$(grep -cE '^ *[0-9]+,[0-9]+ .* D +R?W?[A-Z]* [0-9]+ ' "$TMP/trace")
+	echo "issued: $count"
+	[ "$count" -gt 0 ] || fail "no request in the trace"
+	drained disk
+}
+
+# read_debugfs DISK: all its files, as often as there is time
+read_debugfs()
+{
+	local n=0
+
+	while [ ! -e "$TMP/stop" ]; do
+		find "$DEBUG/block/$1" -type f -perm /400 ! -name write_hints \
+			-exec cat {} + > "$TMP/debugfs" 2> /dev/null
+		n=$((n + 1))
+	done
+	echo "$n times all files" > "$TMP/read"
+}
+
+scenario_debugfs_under_load()
+{
+	local i reader
+
+	disk disk rotational=1 submit_queues=2
+	load disk
+	read_debugfs disk &
+	reader=$!
+	sleep "$(amount 5 5)"
+	for ((i = 0; i < $(amount 40 10); i++)); do
+		choose disk "${SCHEDULERS[i % ${#SCHEDULERS[@]}]}"
+	done
+	choose disk cfq
+	touch "$TMP/stop"
+	wait "$reader"
+	cat "$TMP/read" || fail "debugfs was never read through"
+	for i in queues service_tree state counters; do
+		cat "$DEBUG/block/disk/sched/$i" > "$TMP/debugfs" ||
+			fail "no debugfs file $i"
+	done
+	load_end
+	drained disk
+}

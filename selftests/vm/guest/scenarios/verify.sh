@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# What is written comes back, by every way into the kernel; flush, FUA, discard
+# and write zeroes do what they should.
+#
+# shellcheck shell=bash
+
+# verify ENGINE ROTATIONAL
+verify()
+{
+	disk disk "rotational=$2"
+	verified --name=direct --filename=/dev/disk --ioengine="$1" --direct=1 \
+		--rw=randrw --bsrange=4k-64k --numjobs=4 --iodepth=16 \
+		--size="$(amount 6 2)M" --offset_increment=8M \
+		--name=buffered --filename=/dev/disk --ioengine="$1" \
+		--direct=0 --rw=randwrite --bs=4k --numjobs=1 --iodepth=1 \
+		--size=2M --offset=48M --end_fsync=1
+	drained disk
+	counted disk dispatched_BE
+	never disk fallback
+	if [ "$2" = 0 ]; then never disk idle_waits; fi
+}
+
+scenario_verify_sync_rotational() { verify sync 1; counted disk idle_waits; }
+scenario_verify_sync_flash() { verify sync 0; }
+scenario_verify_psync_rotational() { verify psync 1; counted disk idle_waits; }
+scenario_verify_psync_flash() { verify psync 0; }
+scenario_verify_libaio_rotational() { verify libaio 1; }
+scenario_verify_libaio_flash() { verify libaio 0; }
+scenario_verify_io_uring_rotational() { verify io_uring 1; }
+scenario_verify_io_uring_flash() { verify io_uring 0; }
+
+scenario_flush_and_fua()
+{
+	local flushes
+
+	disk disk cache_size=8 fua=1 rotational=1
+	grep -q 'write back' /sys/block/disk/queue/write_cache ||
+		fail "no write-back cache"
+	verified --filename=/dev/disk --bs=4k --size=1M --rw=randwrite \
+		--ioengine=psync \
+		--name=fsync --direct=1 --fsync=4 --offset=0 \
+		--name=buffered --direct=0 --fdatasync=8 --offset=8M \
+		--name=dsync --direct=1 --sync=dsync --offset=16M \
+		--name=osync --direct=0 --sync=sync --offset=24M
+	flushes=$(awk '{ print $16 }' /sys/block/disk/stat)
+	echo "flushes: $flushes"
+	[ "$flushes" -gt 0 ] || fail "nothing was flushed"
+	drained disk
+}
+
+# same FILE OFFSET SIZE WHAT: this region of the disk (MiB) is as in FILE
+same()
+{
+	dd if="/dev/$DISK" bs=1M skip="$2" count="$3" iflag=direct 2> "$TMP/dd" |
+		cmp -s - "$1" || fail "$4"
+}
+
+# clear_regions DISK: discard and zeroing change what they should, no more
+clear_regions()
+{
+	local DISK=$1
+
+	head -c 4M /dev/urandom > "$TMP/random"
+	head -c 4M /dev/zero > "$TMP/zero"
+	for at in 40 44 48 52; do
+		dd if="$TMP/random" of="/dev/$DISK" bs=1M seek=$at oflag=direct \
+			2> /dev/null || fail "cannot write at $at MiB"
+	done
+	blkdiscard -o 44M -l 4M "/dev/$DISK" || fail "cannot discard"
+	blkdiscard -z -o 52M -l 4M "/dev/$DISK" || fail "cannot write zeroes"
+	same "$TMP/random" 40 4 "discarding changed what lies before"
+	same "$TMP/zero" 44 4 "not zero after discarding"
+	same "$TMP/random" 48 4 "discarding changed what lies behind"
+	same "$TMP/zero" 52 4 "not zero after writing zeroes"
+}
+
+scenario_discard_under_load()
+{
+	local i
+
+	disk disk discard=1
+	load disk
+	for ((i = 0; i < $(amount 3 2); i++)); do
+		clear_regions disk
+	done
+	load_end
+	[ "$(awk '{ print $12 }' /sys/block/disk/stat)" -gt 0 ] ||
+		fail "nothing was discarded"
+	drained disk
+}
+
+# null_blk has no write zeroes of its own, a loop device on ext4 has.
+scenario_write_zeroes_on_loop()
+{
+	local loop
+
+	disk disk size=192 rotational=1
+	mkfs.ext4 -q /dev/disk || fail "mkfs.ext4"
+	mkdir "$TMP/mnt"
+	mount /dev/disk "$TMP/mnt" || fail "mount"
+	truncate -s 64M "$TMP/mnt/file"
+	loop=$(losetup --find --show --direct-io=on "$TMP/mnt/file") ||
+		fail "losetup"
+	choose "${loop#/dev/}" cfq
+	[ "$(cat "/sys/block/${loop#/dev/}/queue/write_zeroes_max_bytes")" -gt 0 ] ||
+		fail "$loop has no write zeroes"
+	clear_regions "${loop#/dev/}"
+	clear_regions "${loop#/dev/}"
+	drained "${loop#/dev/}"
+	losetup -d "$loop" || fail "losetup -d"
+	umount "$TMP/mnt" || fail "umount"
+	e2fsck -fn /dev/disk || fail "e2fsck found errors"
+	drained disk
+}

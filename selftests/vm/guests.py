@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Boot a kernel, run scenarios or the kselftests in it, and say how each one ended."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from vm import Result, VMError, run, scan
+
+GUEST = Path(__file__).resolve().parent / "guest"
+FLAVOURS = ("plain", "debug")
+# Only the debug flavour injects faults.
+DEBUG_ONLY = {"failing_pages", "failing_queue_allocations", "failing_slab", "requeues_under_load",
+              "rotating_injected_timeouts_and_requeues", "timeouts_under_load"}
+# Variants that take no lock that others do not take; the debug flavour is slow.
+PLAIN_ONLY = {"completion_at_once", "completion_in_softirq", "depth_of_one", "ext4_flash",
+              "rotating_contradictions_are_refused", "submit_queues_flash",
+              "verify_io_uring_flash", "verify_libaio_flash", "verify_psync_flash",
+              "verify_psync_rotational", "verify_sync_flash"}
+# The tags that null_blk's devices share are never marked as blocking, though a device
+# with memory allocates while it queues: the base's own fault, reported by debug.
+PLAIN_ONLY |= {"shared_tags"}
+# Of the machine as a whole, which boots again after a scenario that hung.
+BOOTS = 4
+MARK = re.compile(r"vm-scenario: (begin|end) (\w+)")
+SKIPPED = 4
+
+
+@dataclass
+class Outcome:
+    """How one scenario ended."""
+
+    name: str
+    code: int | None = None  # None: hung, or the kernel stopped
+    seconds: int = 0
+    log: str = ""
+    console: str = ""  # what the kernel said meanwhile
+    reports: list[str] = field(default_factory=list)
+
+    @property
+    def skipped(self) -> bool:
+        return self.code == SKIPPED and not self.reports
+
+    @property
+    def ok(self) -> bool:
+        return self.code == 0 and not self.reports
+
+    def why(self) -> str:
+        said = [f"kernel: {line}" for line in self.reports[:20]]
+        said += self.log.splitlines()[-40:]
+        if self.code is None or self.reports:
+            said += ["console:", *self.console.splitlines()[:400]]
+        if self.code is None:
+            said.append("the scenario did not come to its end")
+        return "\n".join(said)
+
+
+@dataclass
+class Campaign:
+    """All scenarios of one flavour."""
+
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    # Reports outside of scenarios: while booting, or between them.
+    reports: list[str] = field(default_factory=list)
+    # Of the run as a whole, for what has no outcome.
+    why: str = ""
+
+
+def scenarios() -> list[str]:
+    """The names of the scenarios, in the order of the files."""
+    listed = subprocess.run([GUEST / "run", "--list"], check=True, capture_output=True, text=True)
+    return listed.stdout.split()
+
+
+def suits(scenario: str, flavour: str) -> bool:
+    """Whether a scenario is for this flavour."""
+    return scenario not in (PLAIN_ONLY if flavour == "debug" else DEBUG_ONLY)
+
+
+def kernel(flavour: str) -> Path | None:
+    """The kernel that the environment names, or None for the project's own."""
+    path = os.environ.get(f"VM_KERNEL_{flavour.upper()}")
+    return Path(path) if path else None
+
+
+def parameters(flavour: str) -> list[str]:
+    append = ["printk.devkmsg=on", "null_blk.nr_devices=0", "log_buf_len=4M"]
+    # Failures are injected into single caches.
+    return [*append, "slab_nomerge"] if flavour == "debug" else append
+
+
+def boot(command: str, flavour: str, out: Path, timeout: float,
+         env: Mapping[str, str] | None = None) -> Result:
+    return run(command, flavour=flavour, kernel=kernel(flavour), cpus=2,
+                  memory="1G" if flavour == "plain" else "1500M", timeout=timeout, out=out,
+                  append=parameters(flavour), env={"FLAVOUR": flavour, **(env or {})})
+
+
+def run_scenarios(names: Sequence[str], flavour: str, out: Path, timeout: float) -> Campaign:
+    """Run them in one boot; after one that hung, the rest in another."""
+    campaign = Campaign()
+    left = list(names)
+    for number in range(BOOTS):
+        if not left:
+            break
+        folder = out / f"boot-{number}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "results").unlink(missing_ok=True)
+        result = boot(shlex.join([str(GUEST / "run"), *left]), flavour, folder, timeout)
+        read_results(campaign, left, result, folder)
+        left = [name for name in left if name not in campaign.outcomes]
+    for name in left:
+        campaign.outcomes[name] = Outcome(name, log="not run: the kernel stopped too often before")
+    return campaign
+
+
+def read_results(campaign: Campaign, names: Sequence[str], result: Result,
+                 folder: Path) -> None:
+    consoles, between = split_console(result.console)
+    campaign.reports += scan(between)
+    try:
+        lines = (folder / "results").read_text().splitlines()
+    except OSError:
+        lines = []
+    ended = {name: (code, seconds) for name, code, seconds in (x.split("\t") for x in lines)}
+    for name in names:
+        if name not in consoles and name not in ended:
+            continue
+        code, seconds = ended.get(name, ("died", "0"))
+        console = consoles.get(name, "")
+        log = folder / f"{name}.log"
+        campaign.outcomes[name] = Outcome(
+            name, int(code) if code.isdigit() else None, int(seconds),
+            log.read_text(errors="replace") if log.is_file() else "", console, scan(console))
+    if not campaign.outcomes:
+        campaign.reports.append(result.why() or "no scenario was run")
+
+
+def split_console(console: str) -> tuple[dict[str, str], str]:
+    """The console by scenario, and what is in none of them."""
+    parts: dict[str, list[str]] = {}
+    between: list[str] = []
+    current = between
+    for line in console.splitlines():
+        if found := MARK.search(line):
+            word, name = found.groups()
+            current = parts.setdefault(name, []) if word == "begin" else between
+        else:
+            current.append(line)
+    return {name: "\n".join(lines) for name, lines in parts.items()}, "\n".join(between)
+
+
+KTAP = re.compile(r"^(ok|not ok) \d+ selftests: cfq: (\S+)(.*)$")
+
+
+def kselftests() -> list[str]:
+    """The kselftests of the scheduler, as their Makefile names them."""
+    text = (kselftest_folder() / "Makefile").read_text()
+    return re.findall(r"^TEST_PROGS\s*[:+]?=\s*(\S+)", text, re.MULTILINE)
+
+
+def linux() -> Path:
+    """The kernel tree whose tools/testing/selftests is used."""
+    return Path(os.environ.get("VM_LINUX") or ROOT / "build/linux")
+
+
+def kselftest_folder() -> Path:
+    mirror = ROOT / "selftests/cfq"
+    return mirror if mirror.is_dir() else linux() / "tools/testing/selftests/cfq"
+
+
+def run_kselftests(flavour: str, out: Path, timeout: float) -> Campaign:
+    """Install the cfq target for the guest and run all of it there."""
+    installed = out / "kselftest"
+    done = subprocess.run(
+        ["make", "-s", "-C", str(linux() / "tools/testing/selftests"), "TARGETS=cfq",
+         f"O={out / 'kselftest-build'}", f"KSFT_INSTALL_PATH={installed}", "install"],
+        check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise VMError(f"the kselftests cannot be installed: {done.stderr.strip()[-300:]}")
+    # The runner opens /dev/stdout again: in a file it would overwrite its own lines.
+    result = boot('"$VM_OUT"/kselftest/run_kselftest.sh -c cfq | cat', flavour, out, timeout)
+    campaign = Campaign(reports=result.reports, why=result.why() or result.stdout)
+    said: list[str] = []
+    for line in result.stdout.splitlines():
+        if found := KTAP.match(line):
+            state, name, rest = found.groups()
+            code = 0 if state == "ok" else 1
+            campaign.outcomes[name] = Outcome(
+                name, SKIPPED if "# SKIP" in rest else code, 0, "\n".join([*said, line]))
+            said = []
+        else:
+            said.append(line)
+    return campaign

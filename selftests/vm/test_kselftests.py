@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The kselftests of the scheduler (tools/testing/selftests/cfq) in a booted kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import guests
+import pytest
+
+Kselftests = Callable[[str], guests.Campaign]
+
+
+@pytest.mark.parametrize("name", guests.kselftests())
+def test_kselftest(kselftests: Kselftests, flavour: str, name: str) -> None:
+    campaign = kselftests(flavour)
+    assert name in campaign.outcomes, campaign.why
+    outcome = campaign.outcomes[name]
+    assert outcome.ok, outcome.log
+
+
+def test_no_kernel_report_during_kselftests(kselftests: Kselftests, flavour: str) -> None:
+    campaign = kselftests(flavour)
+    assert not campaign.reports, campaign.why

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The first and only program of the guest that tools/bench boots. QEMU makes
+ * one guest instruction one guest nanosecond, so that the clock counts
+ * instructions. Two measurements, for each scheduler that the command line of
+ * the kernel names:
+ *
+ * one	one process reads 4 KiB blocks one after the other from a null_blk that
+ *	completes at once (irqmode=1, hw_queue_depth=64): what a loop costs.
+ * many	so many processes read at the same time from a null_blk that takes 8
+ *	requests at once and 400 us for each, so that the others wait in the
+ *	scheduler: the time that was not idle, for each request that completed.
+ *
+ * Arguments: SCHEDULERS READS REPEATS PROCESSES WINDOW_MS, the first and the
+ * fourth with commas. Results are lines on the console that begin with "@".
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NULLB		"/sys/kernel/config/nullb/"
+#define READ_BYTES	4096
+#define DEVICE_MIB	1024
+#define DEVICE_BLOCKS	((uint64_t)DEVICE_MIB * 1024 * 1024 / READ_BYTES)
+#define MAX_PROCESSES	4096
+#define NSEC_PER_MSEC	1000000L
+#define NSEC_PER_SEC	1000000000L
+
+struct device {
+	const char *name;
+	const char *attrs[8];
+	const char *nr_requests;
+};
+
+static const struct device one = {
+	"one", { "size=1024", "irqmode=1", "hw_queue_depth=64" }, NULL,
+};
+
+static const struct device many = {
+	"many",
+	{ "size=1024", "irqmode=2", "completion_nsec=400000",
+	  "hw_queue_depth=8" },
+	/* As many as the core allows: the requests of 1,000 processes fit. */
+	"2048",
+};
+
+static void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+
+	if (fd < 0)
+		err(1, "%s", path);
+	if (write(fd, text, strlen(text)) < 0)
+		err(1, "%s: %s", path, text);
+	close(fd);
+}
+
+static void read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY);
+	size_t used = 0;
+	ssize_t got;
+
+	if (fd < 0)
+		err(1, "%s", path);
+	while (used < size - 1 &&
+	       (got = read(fd, text + used, size - 1 - used)) != 0) {
+		if (got < 0)
+			err(1, "%s", path);
+		used += got;
+	}
+	text[used] = '\0';
+	close(fd);
+}
+
+static void mount_on(const char *type, const char *dir)
+{
+	if (mount(type, dir, type, 0, NULL) && errno != EBUSY)
+		err(1, "mount %s on %s", type, dir);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+static void sleep_ms(long ms)
+{
+	struct timespec ts = { ms / 1000, ms % 1000 * NSEC_PER_MSEC };
+
+	while (nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}
+
+/*
+ * What the kernel says of its idle time is sampled with the tick. A process that
+ * only runs when nobody else does counts it: in rounds, which always take the
+ * same number of instructions.
+ */
+static void __attribute__((noinline, noclone))
+spin(volatile uint64_t *rounds, uint64_t limit)
+{
+	while (*rounds < limit)
+		++*rounds;
+}
+
+static double round_ns(void)
+{
+	uint64_t rounds = 0, start = now_ns();
+
+	spin(&rounds, 10 * 1000 * 1000);
+	return (double)(now_ns() - start) / rounds;
+}
+
+static pid_t fork_spinner(volatile uint64_t *rounds)
+{
+	struct sched_param param = { 0 };
+	pid_t pid = fork();
+
+	if (pid < 0)
+		err(1, "fork");
+	if (pid)
+		return pid;
+	if (sched_setscheduler(0, SCHED_IDLE, &param))
+		err(1, "sched_setscheduler");
+	spin(rounds, UINT64_MAX);
+	exit(0);
+}
+
+static void *shared(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		err(1, "mmap");
+	return memory;
+}
+
+static void make_device(const struct device *dev)
+{
+	char path[256];
+	int i;
+
+	snprintf(path, sizeof(path), NULLB "%s", dev->name);
+	if (mkdir(path, 0755))
+		err(1, "%s", path);
+	for (i = 0; dev->attrs[i]; i++) {
+		const char *value = strchr(dev->attrs[i], '=');
+
+		snprintf(path, sizeof(path), NULLB "%s/%.*s", dev->name,
+			 (int)(value - dev->attrs[i]), dev->attrs[i]);
+		write_file(path, value + 1);
+	}
+	snprintf(path, sizeof(path), NULLB "%s/power", dev->name);
+	write_file(path, "1");
+}
+
+static void set_queue(const struct device *dev, const char *file,
+		      const char *value)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "/sys/block/%s/queue/%s", dev->name, file);
+	write_file(path, value);
+}
+
+static void set_scheduler(const struct device *dev, const char *scheduler)
+{
+	set_queue(dev, "scheduler", scheduler);
+	if (!strcmp(scheduler, "bfq"))
+		set_queue(dev, "iosched/slice_idle", "0");
+	/* Without a scheduler there are only the tags of the device. */
+	if (dev->nr_requests && strcmp(scheduler, "none"))
+		set_queue(dev, "nr_requests", dev->nr_requests);
+}
+
+static int open_device(const struct device *dev)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/%s", dev->name);
+	fd = open(path, O_RDONLY | O_DIRECT);
+	if (fd < 0)
+		err(1, "%s", path);
+	return fd;
+}
+
+static void read_block(int fd, void *buffer, uint64_t block)
+{
+	ssize_t got = pread(fd, buffer, READ_BYTES,
+			    block % DEVICE_BLOCKS * READ_BYTES);
+
+	if (got != READ_BYTES)
+		err(1, "read of block %" PRIu64, block);
+}
+
+static void *block_buffer(void)
+{
+	void *buffer;
+
+	if (posix_memalign(&buffer, READ_BYTES, READ_BYTES))
+		errx(1, "no memory");
+	memset(buffer, 0, READ_BYTES);
+	return buffer;
+}
+
+/* A process per repeat, so that each has queues of its own. */
+static void measure_one(const char *scheduler, long reads, int repeat)
+{
+	uint64_t start, end;
+	void *buffer;
+	long i;
+	int fd;
+
+	if (fork()) {
+		wait(NULL);
+		return;
+	}
+	fd = open_device(&one);
+	buffer = block_buffer();
+	for (i = 0; i < reads / 10; i++)
+		read_block(fd, buffer, i);
+	start = now_ns();
+	for (i = 0; i < reads; i++)
+		read_block(fd, buffer, i);
+	end = now_ns();
+	printf("@ one %s %d %" PRIu64 " %ld\n", scheduler, repeat, end - start,
+	       reads);
+	exit(0);
+}
+
+/* Reads until it is killed. */
+static void reader(uint64_t *count, int number, int processes)
+{
+	uint64_t block = DEVICE_BLOCKS / processes * number;
+	void *buffer = block_buffer();
+	int fd = open_device(&many);
+
+	for (;; block++) {
+		read_block(fd, buffer, block);
+		++*count;
+	}
+}
+
+static uint64_t total(const uint64_t *counts, int processes)
+{
+	uint64_t sum = 0;
+	int i;
+
+	for (i = 0; i < processes; i++)
+		sum += counts[i];
+	return sum;
+}
+
+/* Requests that the device or its scheduler has. */
+static long in_flight(void)
+{
+	char text[512];
+	long number = -1;
+
+	read_file("/sys/block/many/stat", text, sizeof(text));
+	if (sscanf(text, "%*s %*s %*s %*s %*s %*s %*s %*s %ld", &number) != 1)
+		errx(1, "/sys/block/many/stat: %s", text);
+	return number;
+}
+
+static void measure_many(const char *scheduler, int repeat, int processes,
+			 long window_ms)
+{
+	static pid_t pids[MAX_PROCESSES + 1];
+	size_t size = (processes + 1) * sizeof(uint64_t);
+	uint64_t *counts = shared(size), *rounds = &counts[processes];
+	uint64_t start, end, before, after, spun;
+	double idle, one_round = round_ns();
+	long active;
+	int i;
+
+	for (i = 0; i < processes; i++) {
+		pids[i] = fork();
+		if (pids[i] < 0)
+			err(1, "fork");
+		if (!pids[i])
+			reader(&counts[i], i, processes);
+	}
+	/* Everybody has started when everybody has been served. */
+	for (i = 0; i < processes; i++)
+		while (!__atomic_load_n(&counts[i], __ATOMIC_RELAXED))
+			sleep_ms(10);
+	pids[processes] = fork_spinner(rounds);
+	sleep_ms(20);
+
+	spun = *(volatile uint64_t *)rounds;
+	before = total(counts, processes);
+	start = now_ns();
+	sleep_ms(window_ms);
+	end = now_ns();
+	after = total(counts, processes);
+	idle = (*(volatile uint64_t *)rounds - spun) * one_round;
+	active = in_flight();
+
+	for (i = 0; i <= processes; i++)
+		kill(pids[i], SIGKILL);
+	for (i = 0; i <= processes; i++)
+		waitpid(pids[i], NULL, 0);
+	munmap(counts, size);
+	printf("@ many %s %d %d %" PRIu64 " %.0f %" PRIu64 " %ld\n", scheduler,
+	       repeat, processes, end - start, idle, after - before, active);
+}
+
+static void measure_processes(const char *scheduler, int repeats,
+			      const char *processes, long window_ms)
+{
+	const char *at;
+	int repeat;
+
+	for (at = processes; at; at = strchr(at, ',')) {
+		long number = strtol(at += *at == ',', NULL, 10);
+
+		if (number < 1 || number > MAX_PROCESSES)
+			errx(1, "%s: 1 to %d processes", at, MAX_PROCESSES);
+		for (repeat = 0; repeat < repeats; repeat++)
+			measure_many(scheduler, repeat, number, window_ms);
+	}
+}
+
+/*
+ * "many" comes last: after it, what it leaves behind in the caches of the kernel
+ * costs "one" some hundred instructions.
+ */
+static void measure(const char *schedulers, long reads, int repeats,
+		    const char *processes, long window_ms)
+{
+	char *names[16], *rest, *copy = strdup(schedulers);
+	int i, repeat, number = 0;
+
+	for (rest = copy; number < 16 && (names[number] = strsep(&rest, ","));)
+		number++;
+	for (i = 0; i < number; i++) {
+		set_scheduler(&one, names[i]);
+		for (repeat = 0; repeat < repeats; repeat++)
+			measure_one(names[i], reads, repeat);
+	}
+	set_scheduler(&one, "none");
+	for (i = 0; i < number && window_ms; i++) {
+		set_scheduler(&many, names[i]);
+		measure_processes(names[i], repeats, processes, window_ms);
+	}
+	free(copy);
+}
+
+int main(int argc, char **argv)
+{
+	pid_t worker;
+	int status;
+
+	if (getpid() != 1)
+		errx(1, "is the first process of a guest; use tools/bench/bench");
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	worker = fork();
+	if (!worker) {
+		if (argc != 6)
+			errx(1, "%d arguments instead of 5", argc - 1);
+		mount_on("proc", "/proc");
+		mount_on("sysfs", "/sys");
+		mount_on("devtmpfs", "/dev");
+		mount_on("configfs", "/sys/kernel/config");
+		make_device(&one);
+		make_device(&many);
+		measure(argv[1], atol(argv[2]), atoi(argv[3]), argv[4],
+			atol(argv[5]));
+		exit(0);
+	}
+	while (waitpid(worker, &status, 0) < 0 && errno == EINTR)
+		;
+	printf("@ end %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+	sync();
+	reboot(RB_AUTOBOOT);
+	return 1;
+}

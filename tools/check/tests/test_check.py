@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What check counts, and that nothing that went wrong is counted as nothing."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+
+def load_tool() -> ModuleType:
+    path = str(Path(__file__).resolve().parents[1] / "check")
+    loader = importlib.machinery.SourceFileLoader("check_tool", path)
+    spec = importlib.util.spec_from_loader("check_tool", loader)
+    assert spec
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["check_tool"] = module
+    loader.exec_module(module)
+    return module
+
+
+check = load_tool()
+
+
+def test_kunit_counts_cases_in_groups_of_groups(tmp_path: Path) -> None:
+    path = tmp_path / "kunit.json"
+    path.write_text(json.dumps({"test_cases": [], "sub_groups": [
+        {"name": "cfq", "test_cases": [{"name": "slice", "status": "PASS"},
+                                       {"name": "next", "status": "FAIL"}],
+         "sub_groups": [{"name": "deep", "sub_groups": [], "test_cases": [
+             {"name": "param", "status": "SKIP"}, {"name": "crash", "status": "ERROR"}]}]}]}))
+    count = check.by_kunit(path)("", 1)
+    assert (count.passed, count.skipped) == (1, 1)
+    assert count.failures == ["cfq.next", "deep.crash"]
+
+
+def test_kunit_that_did_not_build_is_a_failure(tmp_path: Path) -> None:
+    assert check.by_kunit(tmp_path / "none.json")("a.c: error: x\n", 1).failures == [
+        "kunit.py (exit code 1): a.c: error: x"]
+
+
+def test_junit_counts_and_an_unexplained_exit_code_is_a_failure(tmp_path: Path) -> None:
+    path = tmp_path / "r.xml"
+    path.write_text('<testsuites><testsuite><testcase classname="m" name="a"/>'
+                    '<testcase classname="m" name="b"><failure/></testcase>'
+                    '<testcase classname="m" name="c"><skipped/></testcase>'
+                    '<testcase classname="m" name="d"><error/></testcase></testsuite></testsuites>')
+    count = check.by_junit(path)("", 1)
+    assert (count.passed, count.skipped, count.failures) == (1, 1, ["m.b", "m.d"])
+    path.write_text('<testsuites><testsuite><testcase classname="m" name="a"/></testsuite></testsuites>')
+    assert check.by_junit(path)("", 3).failures == ["pytest ended with exit code 3"]
+
+
+def test_findings_are_counted_one_by_one() -> None:
+    log = "noise\n" + json.dumps({"findings": [
+        {"check": "git am", "subject": "x", "problems": []},
+        {"check": "checkpatch", "subject": "p", "problems": ["1: WARNING"]}]}) + "\n"
+    count = check.by_findings(log, 1)
+    assert (count.passed, count.failures) == (1, ["checkpatch: p: 1: WARNING"])
+    assert check.by_findings("queue: disk full\n", 1).failures == ["queue: disk full"]
+
+
+def test_marks_are_counted_and_an_unexplained_exit_code_is_a_failure() -> None:
+    count = check.by_marks("ok   ruff\nFAIL mypy\n     why\n", 1)
+    assert (count.passed, count.failures) == (1, ["mypy"])
+    assert check.by_marks("bash: crash\n", 2).failures == ["bash: crash"]
+
+
+def test_a_step_whose_preparation_fails_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "LOGS", tmp_path)
+    step = check.Step("s", [["sh", "-c", "echo no compiler; exit 1"], ["true"]],
+                      check.by_marks)
+    count, _ = check.run_step(step)
+    assert (count.passed, count.failures) == (0, ["preparing: no compiler"])
+
+
+def test_a_program_that_does_not_exist_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "LOGS", tmp_path)
+    count, _ = check.run_step(check.Step("s", [["/nonexistent/x"]], check.by_marks))
+    assert count.failures == ["/nonexistent/x: No such file or directory"]
+
+
+def test_last_line_is_the_sum_and_failures_set_the_exit_code(
+        capsys: pytest.CaptureFixture[str]) -> None:
+    bad = check.Count(2, 1, ["b"])
+    assert check.summary([("one", check.Count(3), 5.0), ("two", bad, 61.0)], None) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "5 passed, 1 failed, 1 skipped"
+    assert "  two: b" in lines
+    assert check.summary([("one", check.Count(3), 5.0)], None) == 0

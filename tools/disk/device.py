@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Modelled disks in configfs: make, read, remove."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from .errors import DiskError
+
+CONFIGFS = Path("/sys/kernel/config/nullb")
+NAME_MAX = 31  # the kernel's DISK_NAME_LEN without the final zero
+
+# Attributes that cannot be copied from one device to another
+_OF_ONE_DEVICE = {"power", "index", "badblocks", "rot_stats", "zone_readonly", "zone_offline"}
+
+
+def _folder(name: str, base: Path) -> Path:
+    name = name.removeprefix("/dev/")
+    if not base.is_dir():
+        raise DiskError(f"{base} is missing: load null_blk and mount configfs "
+                        "(mount -t configfs none /sys/kernel/config)")
+    return base / name
+
+
+def _existing(name: str, base: Path) -> Path:
+    folder = _folder(name, base)
+    if not folder.is_dir():
+        known = ", ".join(sorted(path.name for path in base.iterdir() if path.is_dir()))
+        raise DiskError(f"no device '{folder.name}' in {base} (there: {known or 'none'})")
+    return folder
+
+
+def _last_words() -> str:
+    """What null_blk said last in the kernel's log, or nothing."""
+    said = ""
+    with contextlib.suppress(OSError):
+        log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            with contextlib.suppress(BlockingIOError):
+                while record := os.read(log, 8192):
+                    text = record.decode(errors="replace").split(";", 1)[-1].split("\n")[0]
+                    if text.startswith("null_blk: "):
+                        said = text.removeprefix("null_blk: ").strip()
+        finally:
+            os.close(log)
+    return said
+
+
+def create(attributes: Mapping[str, str], name: str, base: Path = CONFIGFS) -> Path:
+    """Make a device of these attributes; nothing is left behind when that fails."""
+    folder = _folder(name, base)
+    if "/" in name or not 0 < len(name) <= NAME_MAX:
+        raise DiskError(f"'{name}' is no name for a device: 1 to {NAME_MAX} characters, no '/'")
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        raise DiskError(f"there is a device '{name}' already: disk remove {name}, "
+                        "or another --name") from None
+    except OSError as error:
+        raise DiskError(f"cannot make {folder}: {error.strerror} (are you root?)") from None
+    try:
+        for key, value in attributes.items():
+            if not (folder / key).exists():
+                raise DiskError(f"null_blk has no attribute '{key}': is the kernel built with "
+                                "CONFIG_BLK_DEV_NULL_BLK_ROTATIONAL?")
+            _write(folder / key, value)
+        _write(folder / "power", "1")
+    except BaseException:
+        folder.rmdir()
+        raise
+    return Path("/dev") / name
+
+
+def _write(path: Path, value: str) -> None:
+    try:
+        path.write_text(value)
+    except OSError as error:
+        why = _last_words() if path.name == "power" else ""
+        raise DiskError(f"{path.name} = {value}: {why or error.strerror}") from None
+
+
+def remove(name: str, base: Path = CONFIGFS) -> None:
+    folder = _existing(name, base)
+    _write(folder / "power", "0")
+    folder.rmdir()
+
+
+def attributes_of(name: str, base: Path = CONFIGFS) -> dict[str, str]:
+    """The attributes of a device, without those that belong to it alone."""
+    folder = _existing(name, base)
+    found: dict[str, str] = {}
+    for path in sorted(folder.iterdir()):
+        if path.is_file() and path.name not in _OF_ONE_DEVICE:
+            with contextlib.suppress(OSError):
+                found[path.name] = path.read_text().strip()
+    if found.get("rot_model") != "1":
+        raise DiskError(f"'{folder.name}' is a null_blk device without rot_model")
+    return found
+
+
+def stats_of(name: str, base: Path = CONFIGFS) -> dict[str, int]:
+    """The counters of a device that is switched on."""
+    try:
+        text = (_existing(name, base) / "rot_stats").read_text()
+    except OSError as error:
+        raise DiskError(f"{name}: no rot_stats: {error.strerror} (is it switched on?)") from None
+    return {key: int(value) for key, value in (line.split() for line in text.splitlines())}

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The figures that a disk is known by, computed from its attributes.
+
+This is a computation of its own, in floating point, from the description of the model in
+Documentation/block/null_blk.rst: it has nothing in common with the kernel's code, so that
+the two check each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import sqrt
+
+from .errors import DiskError
+
+SECTOR = 512
+MIB = 1 << 20
+BANDS = 512  # of cylinders, in the sum for the mean seek
+
+# What the kernel takes for an attribute that is not set
+DEFAULTS: dict[str, float] = {
+    "rot_rpm": 7200,
+    "rot_heads": 4,
+    "rot_zones": 16,
+    "rot_track_outer_sectors": 1873,
+    "rot_track_inner_sectors": 937,
+    "rot_head_switch_us": 800,
+    "rot_head_skew_us": 0,
+    "rot_track_skew_us": 0,
+    "rot_seek_track_us": 800,
+    "rot_seek_avg_us": 8500,
+    "rot_seek_full_us": 0,
+    "rot_overhead_us": 200,
+}
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Computed figures of a disk; times in milliseconds, rates in 10^6 bytes a second."""
+
+    capacity_bytes: int
+    cylinders: int
+    revolution_ms: float
+    seek_avg_ms: float
+    overhead_ms: float
+    outer_mbps: float
+    inner_mbps: float
+    mean_mbps: float
+
+    def random_ms(self, nbytes: int) -> float:
+        """Mean time of a read at a random place, one at a time."""
+        transfer_ms = nbytes / self.mean_mbps / 1e3
+        return self.overhead_ms + self.seek_avg_ms + self.revolution_ms / 2 + transfer_ms
+
+    def random_kib_s(self, nbytes: int) -> float:
+        return nbytes / 1024 / self.random_ms(nbytes) * 1e3
+
+
+def compute(attributes: Mapping[str, str]) -> Figures:
+    """The figures of a disk with these configfs attributes."""
+    value = dict(DEFAULTS)
+    for key in [*DEFAULTS, "size"]:
+        if key in attributes:
+            try:
+                value[key] = int(attributes[key])
+            except ValueError:
+                raise DiskError(f"{key}: '{attributes[key]}' is not a whole number") from None
+    for key in ("size", "rot_rpm", "rot_heads", "rot_zones", "rot_track_inner_sectors"):
+        if value.get(key, 0) < 1:
+            raise DiskError(f"{key} must be 1 or more")
+
+    heads, zones = int(value["rot_heads"]), int(value["rot_zones"])
+    revolution_ms = 60e3 / value["rot_rpm"]
+    head_skew = value["rot_head_skew_us"] or value["rot_head_switch_us"]
+    to_next = max(value["rot_seek_track_us"], value["rot_head_switch_us"] if heads > 1 else 0)
+    track_skew = value["rot_track_skew_us"] or to_next
+    cylinder_ms = heads * revolution_ms + ((heads - 1) * head_skew + track_skew) / 1e3
+
+    outer, inner = value["rot_track_outer_sectors"], value["rot_track_inner_sectors"]
+    tracks = [int(outer) - int((outer - inner) * zone // max(zones - 1, 1)) for zone in range(zones)]
+    sectors = int(value["size"]) * MIB // SECTOR
+    per_zone = -(-sectors // (sum(tracks) * heads))
+    last, cylinders = _last_zone(sectors, tracks, per_zone, heads)
+
+    def rate(spt: float) -> float:
+        return heads * spt * SECTOR / cylinder_ms / 1e3
+
+    used = sum(spt * per_zone for spt in tracks[:last])
+    used += tracks[last] * (cylinders - last * per_zone)
+    return Figures(
+        capacity_bytes=sectors * SECTOR,
+        cylinders=cylinders,
+        revolution_ms=revolution_ms,
+        seek_avg_ms=_seek_avg_ms(value, tracks, per_zone, cylinders),
+        overhead_ms=value["rot_overhead_us"] / 1e3,
+        outer_mbps=rate(tracks[0]),
+        inner_mbps=rate(tracks[last]),
+        # a place drawn at random is in a zone with the weight of the zone's sectors, and
+        # takes the inverse of its sectors to be read: what remains are the cylinders
+        mean_mbps=rate(used / cylinders),
+    )
+
+
+def _last_zone(sectors: int, tracks: list[int], per_zone: int, heads: int) -> tuple[int, int]:
+    """The zone of the last sector, and the number of cylinders in use."""
+    left = sectors
+    for zone, spt in enumerate(tracks):
+        holds = per_zone * heads * spt
+        if left <= holds:
+            return zone, zone * per_zone + -(-left // (heads * spt))
+        left -= holds
+    raise AssertionError("the zones hold all sectors by construction")
+
+
+def _seek_avg_ms(value: Mapping[str, float], tracks: list[int], per_zone: int,
+                 cylinders: int) -> float:
+    """The mean seek between two random sectors."""
+    if value["rot_seek_avg_us"]:
+        return value["rot_seek_avg_us"] / 1e3
+    track, full = value["rot_seek_track_us"], value["rot_seek_full_us"]
+    span = sqrt(cylinders - 1)
+    if span <= 1:
+        return track / 1e3
+
+    def second_difference(distance: int) -> float:
+        """The mean of sqrt|x - y| for x and y in two bands of width 1."""
+        def power(x: int) -> float:
+            return x * x * sqrt(abs(x))
+        return 4 / 15 * (power(distance + 1) - 2 * power(distance) + power(distance - 1))
+
+    middles = [(band + 0.5) * cylinders / BANDS for band in range(BANDS)]
+    weights = [tracks[min(int(middle // per_zone), len(tracks) - 1)] for middle in middles]
+    total = 0.0
+    for distance in range(BANDS):
+        pairs = sum(a * b for a, b in zip(weights, weights[distance:], strict=False))
+        total += pairs * second_difference(distance) * (2 if distance else 1)
+    root = total / sum(weights) ** 2 * sqrt(cylinders / BANDS)
+    return (track + (full - track) * (root - 1) / (span - 1)) / 1e3

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Presets: what is accepted, what is refused, and what those of the project say."""
+
+from itertools import pairwise
+
+import pytest
+from disk import figures, presets
+from disk.errors import DiskError
+
+GOOD = """# A disk
+#@ outer_mbps = 105   from its data sheet
+rot_model = 1         # on
+size = 1024
+
+rot_rpm=7200
+"""
+
+
+def test_attributes_title_and_rated_figures():
+    preset = presets.parse(GOOD, "good")
+    assert preset.title == "A disk"
+    assert preset.attributes == {"rot_model": "1", "size": "1024", "rot_rpm": "7200"}
+    assert preset.rated == {"outer_mbps": 105.0}
+
+
+@pytest.mark.parametrize(("line", "says"), [
+    ("rot_rpm 7200", "bad.conf:7: not 'attribute = value'"),
+    ("rot_rpm = 7200 rpm", "bad.conf:7: not 'attribute = value'"),
+    ("rot_rpm = 5400", "bad.conf:7: rot_rpm is set a second time"),
+    ("#@ speed = 3", "bad.conf:7: unknown figure 'speed'"),
+    ("#@ inner_mbps = fast", "bad.conf:7: inner_mbps: 'fast' is not a number"),
+])
+def test_bad_line_is_named(line, says):
+    with pytest.raises(DiskError) as error:
+        presets.parse(GOOD + line + "\n", "bad")
+    assert str(error.value).startswith(says)
+
+
+def test_a_disk_needs_model_and_size():
+    with pytest.raises(DiskError, match="rot_model = 1"):
+        presets.parse("size = 3\n", "none")
+    with pytest.raises(DiskError, match="size"):
+        presets.parse("rot_model = 1\n", "none")
+
+
+def test_unknown_preset_names_the_known_ones(tmp_path):
+    (tmp_path / "one.conf").write_text(GOOD)
+    with pytest.raises(DiskError, match="no preset 'two' .*known: one"):
+        presets.load("two", tmp_path)
+
+
+def test_change_replaces_adds_and_drops_the_rated_figures():
+    preset = presets.parse(GOOD, "good")
+    presets.change(preset, ["rot_rpm=5400", "memory_backed=1"])
+    assert preset.attributes["rot_rpm"] == "5400"
+    assert preset.attributes["memory_backed"] == "1"
+    assert not preset.rated
+    with pytest.raises(DiskError, match="not 'attribute=value'"):
+        presets.change(preset, ["rot_rpm"])
+
+
+@pytest.mark.parametrize("name", presets.names())
+def test_preset_of_the_project_is_what_its_sources_say(name):
+    preset = presets.load(name)
+    computed = figures.compute(preset.attributes)
+    assert preset.title
+    assert {"outer_mbps", "inner_mbps"} <= set(preset.rated)
+    tolerance = {"outer_mbps": 0.01, "inner_mbps": 0.01, "random_4k_ms": 0.02,
+                 "random_4k_kib_s": 0.05, "random_64k_kib_s": 0.05}
+    values = {"outer_mbps": computed.outer_mbps, "inner_mbps": computed.inner_mbps,
+              "random_4k_ms": computed.random_ms(4096),
+              "random_4k_kib_s": computed.random_kib_s(4096),
+              "random_64k_kib_s": computed.random_kib_s(65536)}
+    for key, rated in preset.rated.items():
+        assert values[key] == pytest.approx(rated, rel=tolerance[key]), key
+
+
+@pytest.mark.parametrize("name", presets.names())
+def test_every_figure_of_a_preset_has_its_source_beside_or_above_it(name):
+    lines = (presets.FOLDER / f"{name}.conf").read_text().splitlines()
+    for above, line in pairwise(lines):
+        if line and not line.startswith("#") and not line.startswith("rot_model"):
+            assert "#" in line or "sectors" in line or above.startswith("#"), line
+
+
+def test_the_four_disks_that_the_project_promises_are_there():
+    assert {"barracuda-7200.11", "cheetah-15k", "laptop-5400", "nearline-20tb"} <= set(
+        presets.names())

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Boots User-Mode Linux with the load generator as its first process.
+
+Each guest is a process group of its own, so that ending it (a limit, Ctrl-C)
+ends all of it; whatever ends a run, no process of it stays behind.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import job
+from .errors import EXIT_USAGE, LabError
+
+CONSOLE_TAIL_LINES = 12
+GUEST_MEMORY = "512M"  # more only costs the host's page faults
+
+
+class Stopped(Exception):
+    """The run was interrupted; nothing to report about this guest."""
+
+
+class GuestFailed(LabError):
+    """A guest panicked, hung or refused its job."""
+
+
+@dataclass(frozen=True)
+class Features:
+    """What the kernel under test has."""
+
+    release: str
+    schedulers: list[str]
+    bw: bool
+    rotating: bool
+
+
+class Guests:
+    """Starts guests and knows all that run, so that they can all be ended."""
+
+    def __init__(self, kernel: Path, loadgen: Path, limit_s: float) -> None:
+        for path, what in ((kernel, "kernel"), (loadgen, "load generator")):
+            if not (path.is_file() and os.access(path, os.X_OK)):
+                hint = (
+                    "build one with `make uml` or name one with --kernel"
+                    if what == "kernel"
+                    else "run make in loadgen/"
+                )
+                raise LabError(f"no {what} at {path}: {hint}", EXIT_USAGE)
+        self.kernel = kernel.resolve()
+        self.loadgen = loadgen.resolve()
+        self.limit_s = limit_s
+        self.lock = threading.Lock()
+        self.running: set[subprocess.Popen[bytes]] = set()
+        self.stopped = False
+
+    def stop(self) -> None:
+        """End every guest that runs and refuse new ones."""
+        with self.lock:
+            self.stopped = True
+            running = list(self.running)
+        for process in running:
+            _kill_group(process)
+
+    def run(self, text: str, files: dict[str, str], folder: Path, name: str) -> None:
+        """Run one job; folder holds its results afterwards."""
+        (folder / "job").write_text(text)
+        for file, content in files.items():
+            (folder / file).write_text(content)
+        command = self.command(folder)
+        console = folder / "console"
+        environment = {key: value for key, value in os.environ.items() if key in ("PATH", "TMPDIR", "HOME")}
+        with console.open("wb") as output:
+            with self.lock:
+                if self.stopped:
+                    raise Stopped
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                    env=environment,
+                )
+                self.running.add(process)
+            try:
+                process.wait(self.limit_s)
+                timed_out = False
+            except subprocess.TimeoutExpired:
+                timed_out = True
+            finally:
+                _kill_group(process)
+                process.wait()
+                with self.lock:
+                    self.running.discard(process)
+        if self.stopped:
+            raise Stopped
+        if (folder / "error").exists():
+            raise GuestFailed(f"{name}: {(folder / 'error').read_text().strip()}")
+        if not (folder / "done").exists():
+            why = f"no end after {self.limit_s:g} s (--limit)" if timed_out else "the guest died"
+            raise GuestFailed(f"{name}: {why}; its console ended with:\n{console_tail(console)}")
+
+    def command(self, folder: Path) -> list[str]:
+        for path in (self.loadgen, folder):
+            if any(character.isspace() for character in str(path)):
+                raise LabError(f"blanks in the path {path}: a kernel's command line cannot hold them", EXIT_USAGE)
+        # a guest does not outlive a runner that is killed and cannot end it
+        setpriv = shutil.which("setpriv")
+        guard = [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
+        return [
+            *guard,
+            str(self.kernel),
+            "time-travel=inf-cpu",
+            "seccomp=auto",
+            "root=/dev/root",
+            "rootfstype=hostfs",
+            "rootflags=/",
+            "ro",
+            f"init={self.loadgen}",
+            "con=null",
+            "con0=null,fd:1",
+            "ssl=null",
+            f"mem={GUEST_MEMORY}",
+            f"uml_dir={folder}/",
+            "umid=guest",
+            "quiet",
+            "random.trust_bootloader=off",
+            "null_blk.nr_devices=0",
+            "--",
+            str(folder),
+        ]
+
+    def probe(self) -> Features:
+        with scratch() as folder:
+            self.run(job.probe_text(), {}, folder, "asking the kernel what it has")
+            schedulers = (folder / "schedulers").read_text().replace("[", "").replace("]", "").split()
+            features = (folder / "features").read_text()
+            return Features(
+                release=(folder / "release").read_text().strip(),
+                schedulers=schedulers,
+                bw=(folder / "bw").read_text().strip() == "1",
+                rotating="rot_model" in features,
+            )
+
+
+class scratch:
+    """A folder of its own for one guest, gone afterwards."""
+
+    def __enter__(self) -> Path:
+        self.path = Path(tempfile.mkdtemp(prefix="lab-"))
+        return self.path
+
+    def __exit__(self, *exc: object) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    # the session is the guest's own: its group holds nothing else
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def console_tail(console: Path) -> str:
+    lines = console.read_text(errors="replace").splitlines()
+    # a panic is followed by a stack dump that says less than its first line
+    for index, line in enumerate(lines):
+        if "Kernel panic" in line:
+            lines = lines[max(0, index - CONSOLE_TAIL_LINES // 2) :]
+            return "\n".join("    " + line for line in lines[:CONSOLE_TAIL_LINES])
+    return "\n".join("    " + line for line in lines[-CONSOLE_TAIL_LINES:]) or "    (nothing)"

@@ -1,0 +1,374 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""From a cell of a scenario to the load generator's job.
+
+Where files lie on the modelled disk is decided here.  The media files lie as
+the set-up of the published experiments leaves them: 40 files of 8 GiB one
+after the other from 5% of the disk on; the random readers' 8 GiB file is
+behind them, and behind that, up to 93% of the disk, the directory trees.
+
+Files are ranges of the raw device.  A directory tree is a list of the reads
+that walking it makes: directory block, inode table block, file data.  A real
+ext4 would need the disk's contents in memory and could not be aged as a disk
+in use is; the list can, is the same on every machine, and takes the same path
+through the page cache.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from . import scenario as sc
+from . import units
+from .disks import Disk
+from .errors import EXIT_USAGE, LabError
+from .units import CLASS_SHIFT, GIB, KIB, MIB, NSEC_PER_MSEC, NSEC_PER_SEC
+
+DEVICE = "rot0"
+CONFIGFS = f"/sys/kernel/config/nullb/{DEVICE}"
+SYSFS = f"/sys/block/{DEVICE}/queue"
+
+# Streams start at this time after boot, by CLOCK_MONOTONIC: later than any
+# set-up takes, and the same in every guest, so that runs can be compared.
+START_NS = 5 * NSEC_PER_SEC
+NR_REQUESTS = 256
+MAX_SECTORS_KIB = 512
+
+MEDIA_FILES = 40
+MEDIA_BYTES = 8 * GIB
+MEDIA_FROM = 0.05
+DATABASE_BYTES = 8 * GIB
+TREES_TO = 0.93
+EDGE_BYTES = 64 * MIB
+
+# A directory tree after much use: how much of it lies near its inodes.
+BLOCK = 4 * KIB
+INODES_PER_BLOCK = 16
+FILES_PER_DIRECTORY = 24
+NEAR_BYTES = 2 * GIB
+FAR_SHARE = 0.6
+MEAN_FILE_BYTES = 13 * KIB
+TREE_READ = 64 * KIB
+
+
+class Draw:
+    """splitmix64, as in the load generator: the same numbers on every machine."""
+
+    MASK = 2**64 - 1
+
+    def __init__(self, *seed: int) -> None:
+        self.state = 0
+        for part in seed:
+            self.state = (self.next() ^ part) & self.MASK
+
+    def next(self) -> int:
+        self.state = (self.state + 0x9E3779B97F4A7C15) & self.MASK
+        z = self.state
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & self.MASK
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB & self.MASK
+        return z ^ (z >> 31)
+
+    def below(self, limit: int) -> int:
+        return self.next() % limit
+
+    def unit(self) -> float:
+        return (self.next() >> 11) / 2**53
+
+    def sample(self, population: int, count: int) -> list[int]:
+        items = list(range(population))
+        for i in range(count):
+            j = i + self.below(population - i)
+            items[i], items[j] = items[j], items[i]
+        return items[:count]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Byte ranges (offset, length) of everything on the disk."""
+
+    disk_bytes: int
+
+    def media(self, index: int) -> tuple[int, int]:
+        return _align(int(self.disk_bytes * MEDIA_FROM)) + index * MEDIA_BYTES, MEDIA_BYTES
+
+    @property
+    def database(self) -> tuple[int, int]:
+        return self.media(MEDIA_FILES)[0], DATABASE_BYTES
+
+    @property
+    def trees(self) -> tuple[int, int]:
+        start = self.database[0] + DATABASE_BYTES
+        return start, _align(int(self.disk_bytes * TREES_TO)) - start
+
+    def check(self) -> None:
+        if self.trees[1] < GIB:
+            need = int((MEDIA_FILES * MEDIA_BYTES + DATABASE_BYTES + GIB) / (TREES_TO - MEDIA_FROM)) // GIB + 1
+            raise LabError(
+                f"the media files do not fit a disk of {self.disk_bytes // GIB} GiB: it takes {need} GiB",
+                EXIT_USAGE,
+            )
+
+
+def _align(value: int) -> int:
+    return value // MIB * MIB
+
+
+@dataclass
+class Process:
+    """One stream as the results name it."""
+
+    name: str
+    group: str
+    kind: str
+    write: bool
+    priority: str
+    regions: list[tuple[int, int]]
+    size: int
+    period_ns: int
+    start_ns: int
+    deadline_ns: int
+    keys: dict[str, Any]
+    list_lines: list[str]
+
+
+def regions_of(file: str, disk_bytes: int) -> list[tuple[int, int]]:
+    """The byte ranges that a group's 'file' names, one process's worth."""
+    layout = Layout(disk_bytes)
+    if file == "db":
+        layout.check()
+        return [layout.database]
+    if file == "tree":
+        layout.check()
+        return [layout.trees]
+    if file == "disk":
+        return [(0, _align(disk_bytes))]
+    if file == "outer":
+        return [(0, EDGE_BYTES)]
+    if file == "inner":
+        return [(_align(disk_bytes) - EDGE_BYTES, EDGE_BYTES)]
+    if file == "edges":
+        return regions_of("outer", disk_bytes) + regions_of("inner", disk_bytes)
+    raise ValueError(f"'{file}' is not media, media:LIST, block:SIZE, db, tree, disk, outer, inner or edges")
+
+
+def media_files(file: str) -> list[int] | None:
+    """The numbers in 'media:3,1,4'; None for plain 'media', drawn by the seed."""
+    if file == "media":
+        return None
+    try:
+        indices = [int(part) for part in file.removeprefix("media:").split(",")]
+    except ValueError:
+        raise ValueError(f"'{file}' is not media:LIST with numbers and commas") from None
+    for index in indices:
+        if not 0 <= index < MEDIA_FILES:
+            raise ValueError(f"media file {index} is not in 0..{MEDIA_FILES - 1}")
+    return indices
+
+
+def tree_reads(region: tuple[int, int], files: int, draw: Draw) -> list[str]:
+    """The reads of a walk over an aged tree: 'offset length' each.
+
+    A file's first read of its inode block brings it into the page cache, so
+    its neighbours find it there; directories lie beside their inodes.
+    """
+    start, length = region
+    lines = []
+    span = length - MEAN_FILE_BYTES * 64
+    directories = math.ceil(files / FILES_PER_DIRECTORY)
+    for directory in range(directories):
+        group = start + draw.below(span // MIB) * MIB
+        lines.append(f"{group} {BLOCK}")
+        table = group + BLOCK
+        for index in range(min(FILES_PER_DIRECTORY, files - directory * FILES_PER_DIRECTORY)):
+            lines.append(f"{table + index // INODES_PER_BLOCK * BLOCK} {BLOCK}")
+            # exponentially distributed sizes, in whole blocks
+            size = math.ceil(-math.log(1 - draw.unit()) * MEAN_FILE_BYTES / BLOCK) * BLOCK
+            if draw.unit() < FAR_SHARE:
+                data = start + draw.below(span // BLOCK) * BLOCK
+            else:
+                data = min(group + draw.below(NEAR_BYTES // BLOCK) * BLOCK, start + span)
+            while size > 0:
+                lines.append(f"{data} {min(size, TREE_READ)}")
+                data += TREE_READ
+                size -= TREE_READ
+    return lines
+
+
+def _period_ns(numbers: dict[str, Any]) -> int:
+    period: float
+    if "rate" in numbers:
+        period = numbers["size"] * NSEC_PER_SEC / numbers["rate"]
+    elif "per_s" in numbers:
+        period = NSEC_PER_SEC / numbers["per_s"]
+    else:
+        period = numbers.get("period_ms", 0) * NSEC_PER_MSEC
+    return round(period)
+
+
+def processes(scenario: sc.Scenario, cell: sc.Cell, disk: Disk, seed: int, policy: str) -> list[Process]:
+    """The streams of a cell, in the order in which they are started."""
+    layout = Layout(disk.bytes)
+    variant = cell.variant
+    seed = int(variant.get("seed", seed))
+    active = [
+        (index, group, sc.group_numbers(group, variant))
+        for index, group in enumerate(scenario.groups)
+        if group.active(cell.labels)
+    ]
+    drawn = Draw(seed).sample(MEDIA_FILES, MEDIA_FILES)
+    taken = 0
+    result: list[Process] = []
+    for index, group, numbers in active:
+        file = str(sc.resolve(group.file, variant))
+        count = numbers["count"]
+        listed = None
+        if file.startswith("media"):
+            layout.check()
+            listed = media_files(file)
+            if listed is not None and len(listed) != count:
+                raise ValueError(f"group {group.name}: {count} processes but {len(listed)} media files")
+            if listed is None and taken + count > 2 * MEDIA_FILES:
+                raise ValueError(f"group {group.name}: more than {2 * MEDIA_FILES} processes that read media files")
+        priority = group.priorities.get(policy)
+        period = _period_ns(numbers)
+        spread = round(numbers.get("spread_ms", 1000 if period else 0) * NSEC_PER_MSEC)
+        for member in range(count):
+            if listed is not None:
+                regions = [layout.media(listed[member])]
+            elif file.startswith("block:"):
+                length = units.parse_size(file.removeprefix("block:"))
+                regions = [(layout.media(0)[0] + member * length, length)]
+            elif file.startswith("media"):
+                offset, length = layout.media(drawn[taken % MEDIA_FILES])
+                # more streams than files: the rest begin in the middle
+                skip = taken // MEDIA_FILES * (length // 2)
+                regions = [(offset + skip, length - skip)]
+                taken += 1
+            else:
+                regions = regions_of(file, disk.bytes)
+            start = round(numbers.get("start_ms", 0) * NSEC_PER_MSEC) + spread * member // max(count, 1)
+            start += round(numbers.get("step_ms", 0) * NSEC_PER_MSEC) * member
+            draw = Draw(seed, index + 1, member)
+            keys: dict[str, Any] = {
+                "write": int(group.write),
+                "random": int(group.kind == "random"),
+                "direct": int(group.direct),
+                "catch_up": int(group.catch_up),
+                "ioprio": priority.ioprio if priority else 0,
+                "chunk": numbers.get("chunk", 0),
+                "think_ns": round(numbers.get("think_ms", 0) * NSEC_PER_MSEC),
+                "fsync_every": numbers.get("fsync_every", 0),
+                "count": numbers.get("reads", 0),
+                "seed": draw.next(),
+            }
+            lines: list[str] = []
+            if group.kind == "tree":
+                lines = tree_reads(regions[0], numbers.get("files", 20000), draw)
+            size = numbers.get("size", 0)
+            if any(length < size for _, length in regions):
+                raise ValueError(f"group {group.name}: size is larger than the file")
+            result.append(
+                Process(
+                    name=f"{group.name}.{member}" if count > 1 else group.name,
+                    group=group.name,
+                    kind=group.kind,
+                    write=group.write,
+                    priority=priority.text if priority else "default",
+                    regions=regions,
+                    size=size,
+                    period_ns=period,
+                    start_ns=start,
+                    deadline_ns=round(numbers.get("deadline_ms", 0) * NSEC_PER_MSEC),
+                    keys=keys,
+                    list_lines=lines,
+                )
+            )
+    return result
+
+
+def needs_bw(scenario: sc.Scenario, cell: sc.Cell, policy: str) -> bool:
+    return any(
+        group.priorities[policy].needs_bw
+        for group in scenario.groups
+        if policy in group.priorities and group.active(cell.labels)
+    )
+
+
+def device_lines(disk: Disk, disk_set: dict[str, str], depth: int) -> list[str]:
+    """Make the disk."""
+    attributes = {
+        "max_sectors": str(MAX_SECTORS_KIB * 2),
+        "submit_queues": "1",
+        **disk.attributes,
+        **disk_set,
+        "hw_queue_depth": str(depth),
+    }
+    lines = [f"mkdir {CONFIGFS}"]
+    lines += [f"write {CONFIGFS}/{key} {value}" for key, value in attributes.items()]
+    lines.append(f"write {CONFIGFS}/power 1")
+    return lines
+
+
+def scheduler_lines(config: sc.Config, with_bw: bool) -> list[str]:
+    lines = [f"write {SYSFS}/scheduler {config.scheduler}"]
+    if config.scheduler != "none":
+        # a drive without a queue leaves 2, and every scheduler blind
+        lines.append(f"write {SYSFS}/nr_requests {NR_REQUESTS}")
+    lines += [f"write {SYSFS}/{key} {value}" for key, value in config.queue.items()]
+    tunables = config.tunables | (config.bw_tunables if with_bw else {})
+    lines += [f"write {SYSFS}/iosched/{key} {value}" for key, value in tunables.items()]
+    for key in ("scheduler", "nr_requests", "max_sectors_kb", "rotational", "read_ahead_kb"):
+        lines.append(f"report queue.{key} {SYSFS}/{key}")
+    return lines
+
+
+def stream_line(process: Process, number: int) -> str:
+    keys = {
+        "size": process.size,
+        "period_ns": process.period_ns,
+        "start_ns": process.start_ns,
+        **process.keys,
+    }
+    words = [f"{key}={value}" for key, value in keys.items() if value]
+    if process.list_lines:
+        words.append(f"list={number}.list")
+    else:
+        words.append("regions=" + ",".join(f"{offset}:{length}" for offset, length in process.regions))
+    return "stream " + " ".join(words)
+
+
+def job_text(
+    disk: Disk,
+    scenario: sc.Scenario,
+    cell: sc.Cell,
+    streams: list[Process],
+    with_bw: bool,
+    trace: str | None = None,
+) -> str:
+    lines = ["# job of the laboratory's load generator"]
+    lines += device_lines(disk, scenario.disk_set, cell.depth)
+    lines += scheduler_lines(cell.config, with_bw)
+    lines.append(f"device /dev/{DEVICE}")
+    lines.append(f"start_ns {START_NS}")
+    lines.append(f"duration_ns {round(scenario.duration_s * NSEC_PER_SEC)}")
+    lines += [stream_line(process, number) for number, process in enumerate(streams)]
+    if trace:
+        lines.append(f"trace {trace}")
+    return "\n".join(lines) + "\n"
+
+
+def probe_text() -> str:
+    """A job without streams: what does this kernel have?"""
+    return "\n".join(
+        [
+            "report features /sys/kernel/config/nullb/features",
+            f"mkdir {CONFIGFS}",
+            f"write {CONFIGFS}/size 64",
+            f"write {CONFIGFS}/power 1",
+            f"report schedulers {SYSFS}/scheduler",
+            "",
+        ]
+    )
+
+
+def ioprio_class(ioprio: int) -> int:
+    return ioprio >> CLASS_SHIFT

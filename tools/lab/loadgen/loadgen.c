@@ -1,0 +1,681 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * loadgen - the laboratory's load generator
+ *
+ * Reads a plain-text job (see README.md beside this file), starts one process
+ * for each stream in it, and writes one record for each operation that a
+ * stream made.  As process 1 of a User-Mode Linux guest it also mounts what it
+ * needs, makes the disk, and powers the guest off at the end; on any other
+ * machine it runs the streams on the block device that the job names.
+ *
+ * Streams sleep, they never spin: in a guest whose clock stands still while it
+ * computes (time-travel=inf-cpu) a busy wait would not end.
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NSEC_PER_SEC		1000000000ULL
+#define IOPRIO_WHO_PROCESS	1
+#define IOPRIO_CLASS_BW		4
+/* The smallest valid reservation: 128 KiB/s, delay level 0. */
+#define IOPRIO_BW_PROBE		(IOPRIO_CLASS_BW << 13 | 1 << 3)
+
+#define MAX_STREAMS		4096
+#define MAX_REGIONS		8
+#define RECORDS_PER_CHUNK	(64 * 1024)
+#define GUEST_RESULTS		"/mnt"
+
+/* What one read or write did; written to the result file as it stands. */
+struct record {
+	uint64_t due_ns;	/* when it should have been issued */
+	uint64_t issue_ns;	/* when it was */
+	uint64_t end_ns;	/* when it returned */
+	uint64_t bytes;
+};
+
+struct chunk {
+	struct chunk *next;
+	size_t used;
+	struct record records[RECORDS_PER_CHUNK];
+};
+
+struct region {
+	uint64_t offset;
+	uint64_t length;
+};
+
+struct stream {
+	unsigned int id;
+	bool write;
+	bool random;
+	bool direct;
+	bool catch_up;
+	int ioprio;		/* as ioprio_set takes it; 0 = leave alone */
+	uint64_t size;		/* bytes of one operation */
+	uint64_t chunk;		/* bytes of one system call, 0 = size */
+	uint64_t period_ns;	/* 0 = greedy */
+	uint64_t start_ns;	/* after the common start */
+	uint64_t think_ns;	/* pause after each operation */
+	uint64_t fsync_every;	/* operations between two fsync, 0 = none */
+	uint64_t count;		/* operations to make, 0 = until the end */
+	uint64_t seed;
+	unsigned int nr_regions;
+	struct region regions[MAX_REGIONS];
+	char *list;		/* file with "offset length" lines */
+};
+
+static struct {
+	char *device;
+	uint64_t start_ns;	/* CLOCK_MONOTONIC; 0 = one second from now */
+	uint64_t duration_ns;
+	unsigned int nr_streams;
+	struct stream streams[MAX_STREAMS];
+} job;
+
+static const char *result_dir;
+static bool in_guest;
+
+/* ---- leaving with a message ------------------------------------------- */
+
+static void write_text(const char *name, const char *text)
+{
+	char path[PATH_MAX];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", result_dir, name);
+	f = fopen(path, "w");
+	if (!f)
+		err(1, "%s", path);
+	fputs(text, f);
+	if (fclose(f))
+		err(1, "%s", path);
+}
+
+static void __attribute__((noreturn)) power_off(void)
+{
+	sync();
+	umount(GUEST_RESULTS);
+	reboot(RB_POWER_OFF);
+	err(1, "power off");
+}
+
+static void __attribute__((noreturn, format(printf, 1, 2)))
+fail(const char *fmt, ...)
+{
+	char text[4096];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	warnx("%s", text);
+	write_text("error", text);
+	if (in_guest)
+		power_off();
+	exit(1);
+}
+
+/* ---- time --------------------------------------------------------------- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	if (clock_gettime(CLOCK_MONOTONIC, &ts))
+		err(1, "clock_gettime");
+	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+static void sleep_until(uint64_t t)
+{
+	struct timespec ts = {
+		.tv_sec = t / NSEC_PER_SEC,
+		.tv_nsec = t % NSEC_PER_SEC,
+	};
+	int ret;
+
+	do {
+		ret = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+	} while (ret == EINTR);
+	if (ret)
+		errx(1, "clock_nanosleep: %s", strerror(ret));
+}
+
+/* ---- the job file --------------------------------------------------------- */
+
+static uint64_t number(const char *text, unsigned int line, const char *key)
+{
+	char *end;
+	uint64_t v;
+
+	errno = 0;
+	v = strtoull(text, &end, 10);
+	if (errno || end == text || *end)
+		fail("job line %u: %s: '%s' is not a number", line, key, text);
+	return v;
+}
+
+static void write_file(const char *path, const char *value, unsigned int line)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC);
+	ssize_t len = strlen(value);
+
+	if (fd < 0)
+		fail("job line %u: open %s: %s", line, path, strerror(errno));
+	if (write(fd, value, len) != len)
+		fail("job line %u: write '%s' to %s: %s", line, value, path,
+		     strerror(errno));
+	if (close(fd))
+		fail("job line %u: write '%s' to %s: %s", line, value, path,
+		     strerror(errno));
+}
+
+static void parse_regions(struct stream *s, char *text, unsigned int line)
+{
+	char *save = NULL;
+
+	for (char *tok = strtok_r(text, ",", &save); tok;
+	     tok = strtok_r(NULL, ",", &save)) {
+		struct region *r;
+		char *colon = strchr(tok, ':');
+
+		if (!colon || s->nr_regions == MAX_REGIONS)
+			fail("job line %u: regions: at most %d of offset:length",
+			     line, MAX_REGIONS);
+		*colon = '\0';
+		r = &s->regions[s->nr_regions++];
+		r->offset = number(tok, line, "regions");
+		r->length = number(colon + 1, line, "regions");
+	}
+}
+
+static void parse_stream(char *text, unsigned int line)
+{
+	struct stream *s = &job.streams[job.nr_streams];
+	const struct {
+		const char *key;
+		uint64_t *value;
+	} numbers[] = {
+		{ "size", &s->size },
+		{ "chunk", &s->chunk },
+		{ "period_ns", &s->period_ns },
+		{ "start_ns", &s->start_ns },
+		{ "think_ns", &s->think_ns },
+		{ "fsync_every", &s->fsync_every },
+		{ "count", &s->count },
+		{ "seed", &s->seed },
+	};
+	const struct {
+		const char *key;
+		bool *value;
+	} flags[] = {
+		{ "write", &s->write },
+		{ "random", &s->random },
+		{ "direct", &s->direct },
+		{ "catch_up", &s->catch_up },
+	};
+	char *save = NULL;
+
+	if (job.nr_streams == MAX_STREAMS)
+		fail("job line %u: more than %d streams", line, MAX_STREAMS);
+	s->id = job.nr_streams++;
+
+	for (char *tok = strtok_r(text, " \t", &save); tok;
+	     tok = strtok_r(NULL, " \t", &save)) {
+		char *value = strchr(tok, '=');
+		bool known = false;
+
+		if (!value)
+			fail("job line %u: '%s' is not key=value", line, tok);
+		*value++ = '\0';
+		for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+			if (!strcmp(tok, numbers[i].key)) {
+				*numbers[i].value = number(value, line, tok);
+				known = true;
+			}
+		}
+		for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+			if (!strcmp(tok, flags[i].key)) {
+				*flags[i].value = number(value, line, tok);
+				known = true;
+			}
+		}
+		if (!strcmp(tok, "ioprio")) {
+			s->ioprio = number(value, line, tok);
+		} else if (!strcmp(tok, "regions")) {
+			parse_regions(s, value, line);
+		} else if (!strcmp(tok, "list")) {
+			s->list = strdup(value);
+			if (!s->list)
+				err(1, "strdup");
+		} else if (!known) {
+			fail("job line %u: unknown key '%s'", line, tok);
+		}
+	}
+	if (s->list)
+		return;
+	if (!s->size || !s->nr_regions)
+		fail("job line %u: a stream needs size and regions", line);
+	for (unsigned int i = 0; i < s->nr_regions; i++)
+		if (s->regions[i].length < s->size)
+			fail("job line %u: region %u is smaller than size", line, i);
+}
+
+static void report_file(const char *name, const char *path)
+{
+	char text[4096] = "";
+	FILE *f = fopen(path, "r");
+	size_t n;
+
+	if (!f)
+		fail("%s: %s", path, strerror(errno));
+	n = fread(text, 1, sizeof(text) - 1, f);
+	text[n] = '\0';
+	fclose(f);
+	write_text(name, text);
+}
+
+static pid_t start_program(char *command, unsigned int line)
+{
+	char *argv[64];
+	unsigned int argc = 0;
+	char *save = NULL;
+	pid_t pid;
+
+	for (char *tok = strtok_r(command, " ", &save); tok && argc < 63;
+	     tok = strtok_r(NULL, " ", &save))
+		argv[argc++] = tok;
+	argv[argc] = NULL;
+	if (!argc)
+		fail("job line %u: no program", line);
+	pid = fork();
+	if (pid < 0)
+		err(1, "fork");
+	if (pid)
+		return pid;
+	execv(argv[0], argv);
+	err(1, "%s", argv[0]);
+}
+
+static pid_t tracer;
+
+static void obey(char *verb, char *rest, unsigned int line)
+{
+	char *second = rest;
+
+	/* verbs with two arguments have the second behind the first blank */
+	if (!strcmp(verb, "write") || !strcmp(verb, "report")) {
+		second = strchr(rest, ' ');
+		if (!second)
+			fail("job line %u: %s needs two arguments", line, verb);
+		*second++ = '\0';
+	}
+
+	if (!strcmp(verb, "mkdir")) {
+		if (mkdir(rest, 0755))
+			fail("job line %u: mkdir %s: %s", line, rest,
+			     strerror(errno));
+	} else if (!strcmp(verb, "write")) {
+		write_file(rest, second, line);
+	} else if (!strcmp(verb, "report")) {
+		report_file(rest, second);
+	} else if (!strcmp(verb, "device")) {
+		job.device = strdup(rest);
+		if (!job.device)
+			err(1, "strdup");
+	} else if (!strcmp(verb, "trace")) {
+		tracer = start_program(rest, line);
+	} else if (!strcmp(verb, "start_ns")) {
+		job.start_ns = number(rest, line, verb);
+	} else if (!strcmp(verb, "duration_ns")) {
+		job.duration_ns = number(rest, line, verb);
+	} else if (!strcmp(verb, "stream")) {
+		parse_stream(rest, line);
+	} else {
+		fail("job line %u: unknown verb '%s'", line, verb);
+	}
+}
+
+static void run_job_file(const char *path)
+{
+	char *text = NULL;
+	size_t size = 0;
+	unsigned int line = 0;
+	FILE *f = fopen(path, "r");
+
+	if (!f)
+		fail("%s: %s", path, strerror(errno));
+	while (getline(&text, &size, f) > 0) {
+		char *rest;
+
+		line++;
+		text[strcspn(text, "\n")] = '\0';
+		if (!text[0] || text[0] == '#')
+			continue;
+		rest = strchr(text, ' ');
+		if (rest)
+			*rest++ = '\0';
+		else
+			rest = text + strlen(text);
+		obey(text, rest, line);
+	}
+	free(text);
+	fclose(f);
+}
+
+/* ---- a stream ------------------------------------------------------------- */
+
+static struct chunk *first_chunk, *last_chunk;
+
+static void keep(uint64_t due, uint64_t issue, uint64_t end, uint64_t bytes)
+{
+	if (!last_chunk || last_chunk->used == RECORDS_PER_CHUNK) {
+		struct chunk *c = mmap(NULL, sizeof(*c), PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (c == MAP_FAILED)
+			err(1, "mmap");
+		if (last_chunk)
+			last_chunk->next = c;
+		else
+			first_chunk = c;
+		last_chunk = c;
+	}
+	last_chunk->records[last_chunk->used++] = (struct record) {
+		.due_ns = due, .issue_ns = issue, .end_ns = end, .bytes = bytes,
+	};
+}
+
+static void write_records(unsigned int id)
+{
+	char path[PATH_MAX];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%u.bin", result_dir, id);
+	f = fopen(path, "w");
+	if (!f)
+		err(1, "%s", path);
+	for (struct chunk *c = first_chunk; c; c = c->next)
+		if (fwrite(c->records, sizeof(struct record), c->used, f) != c->used)
+			err(1, "%s", path);
+	if (fclose(f))
+		err(1, "%s", path);
+}
+
+/* splitmix64: every stream draws the same offsets on every machine. */
+static uint64_t draw(uint64_t *state)
+{
+	uint64_t z = (*state += 0x9e3779b97f4a7c15ULL);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+static void transfer(int fd, const struct stream *s, char *buf, uint64_t offset,
+		     uint64_t size)
+{
+	uint64_t step = s->chunk ? s->chunk : size;
+
+	for (uint64_t done = 0; done < size;) {
+		uint64_t n = size - done < step ? size - done : step;
+		ssize_t ret;
+
+		if (s->write)
+			ret = pwrite(fd, buf, n, offset + done);
+		else
+			ret = pread(fd, buf, n, offset + done);
+		if (ret < 0)
+			err(1, "%s: %s %" PRIu64 " bytes at %" PRIu64,
+			    job.device, s->write ? "write" : "read", n,
+			    offset + done);
+		if (!ret)
+			errx(1, "%s: end of the device at %" PRIu64, job.device,
+			     offset + done);
+		done += ret;
+	}
+}
+
+struct cursor {
+	uint64_t random;
+	uint64_t nr;			/* operations so far */
+	uint64_t pos[MAX_REGIONS];	/* bytes into the region */
+	FILE *list;
+};
+
+/* Where the next operation goes; false when a list is at its end. */
+static bool next_place(const struct stream *s, struct cursor *c, uint64_t *offset,
+		       uint64_t *size)
+{
+	unsigned int i = c->nr % (s->nr_regions ? s->nr_regions : 1);
+	const struct region *r = &s->regions[i];
+
+	if (c->list)
+		return fscanf(c->list, "%" SCNu64 " %" SCNu64, offset, size) == 2;
+
+	*size = s->size;
+	if (s->random) {
+		*offset = r->offset + draw(&c->random) % (r->length / s->size) * s->size;
+		return true;
+	}
+	if (c->pos[i] + s->size > r->length)
+		c->pos[i] = 0;
+	*offset = r->offset + c->pos[i];
+	c->pos[i] += s->size;
+	return true;
+}
+
+static char *make_buffer(const struct stream *s, uint64_t largest)
+{
+	char *buf = mmap(NULL, largest, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (buf == MAP_FAILED)
+		err(1, "mmap of %" PRIu64 " bytes", largest);
+	if (s->write)
+		memset(buf, 0x5a, largest);
+	return buf;
+}
+
+static void run_stream(const struct stream *s, uint64_t start_ns)
+{
+	struct cursor c = { .random = s->seed };
+	uint64_t end_ns = start_ns + job.duration_ns;
+	uint64_t largest = s->size;
+	uint64_t due = start_ns + s->start_ns;
+	uint64_t issue;
+	int flags = (s->write ? O_RDWR : O_RDONLY) | (s->direct ? O_DIRECT : 0);
+	char *buf;
+	int fd;
+
+	if (s->list) {
+		char path[PATH_MAX];
+		uint64_t offset, size;
+
+		snprintf(path, sizeof(path), "%s/%s", result_dir, s->list);
+		c.list = fopen(path, "r");
+		if (!c.list)
+			err(1, "%s", path);
+		while (fscanf(c.list, "%" SCNu64 " %" SCNu64, &offset, &size) == 2)
+			if (size > largest)
+				largest = size;
+		rewind(c.list);
+	}
+	buf = make_buffer(s, largest);
+	fd = open(job.device, flags);
+	if (fd < 0)
+		err(1, "%s", job.device);
+	if (s->ioprio && syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, s->ioprio))
+		err(1, "stream %u: ioprio_set class %d data %d", s->id,
+		    s->ioprio >> 13, s->ioprio & 0x1fff);
+
+	sleep_until(due);
+	issue = now_ns();
+	for (c.nr = 0; !s->count || c.nr < s->count; c.nr++) {
+		uint64_t offset, size, done;
+
+		if (issue >= end_ns)
+			break;
+		if (!s->period_ns)
+			due = issue;
+		if (!next_place(s, &c, &offset, &size))
+			break;
+		transfer(fd, s, buf, offset, size);
+		if (s->fsync_every && (c.nr + 1) % s->fsync_every == 0 && fsync(fd))
+			err(1, "%s: fsync", job.device);
+		done = now_ns();
+		keep(due - start_ns, issue - start_ns, done - start_ns, size);
+
+		/* a greedy stream goes on at once: one look at the clock serves both */
+		issue = done;
+		if (s->think_ns) {
+			sleep_until(done + s->think_ns);
+			issue = now_ns();
+		}
+		if (s->period_ns) {
+			due += s->period_ns;
+			if (due < done && !s->catch_up)
+				due = done;
+			if (due >= end_ns)
+				break;
+			sleep_until(due);
+			issue = now_ns();
+		}
+	}
+	write_records(s->id);
+}
+
+/* ---- everything together --------------------------------------------------- */
+
+static void run_streams(void)
+{
+	uint64_t start_ns = job.start_ns;
+	char text[64];
+
+	if (!start_ns)
+		start_ns = now_ns() + NSEC_PER_SEC;
+	else if (now_ns() >= start_ns)
+		fail("setting up took longer than start_ns");
+
+	for (unsigned int i = 0; i < job.nr_streams; i++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			err(1, "fork");
+		if (!pid) {
+			run_stream(&job.streams[i], start_ns);
+			_exit(0);
+		}
+	}
+	for (unsigned int i = 0; i < job.nr_streams;) {
+		int status;
+		pid_t pid = wait(&status);
+
+		if (pid < 0)
+			err(1, "wait");
+		if (pid == tracer)
+			continue;
+		i++;
+		if (!WIFEXITED(status) || WEXITSTATUS(status))
+			fail("a stream ended with status 0x%x; its message is on the console",
+			     status);
+	}
+	if (tracer) {
+		kill(tracer, SIGINT);
+		waitpid(tracer, NULL, 0);
+	}
+	snprintf(text, sizeof(text), "%" PRIu64 "\n", now_ns() - start_ns);
+	write_text("elapsed_ns", text);
+}
+
+static void probe(void)
+{
+	struct utsname u;
+	int old = syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0);
+
+	if (uname(&u))
+		err(1, "uname");
+	write_text("release", u.release);
+	if (syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_BW_PROBE)) {
+		write_text("bw", "0\n");
+	} else {
+		write_text("bw", "1\n");
+		syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, old);
+	}
+}
+
+static void must_mount(const char *type, const char *target, const char *data)
+{
+	/* A kernel may have mounted /dev by itself. */
+	if (mount("none", target, type, 0, data) && errno != EBUSY)
+		err(1, "mount %s on %s", type, target);
+}
+
+static void set_up_guest(const char *dir)
+{
+	in_guest = true;
+	/* first of all what a message needs to get out */
+	must_mount("hostfs", GUEST_RESULTS, dir);
+	result_dir = GUEST_RESULTS;
+	must_mount("proc", "/proc", NULL);
+	must_mount("sysfs", "/sys", NULL);
+	must_mount("devtmpfs", "/dev", NULL);
+	must_mount("configfs", "/sys/kernel/config", NULL);
+	must_mount("debugfs", "/sys/kernel/debug", NULL);
+	must_mount("tmpfs", "/tmp", NULL);
+}
+
+static void __attribute__((noreturn)) usage(int status)
+{
+	fprintf(status ? stderr : stdout,
+		"usage: loadgen DIR\n"
+		"Run the job in DIR/job and leave the results in DIR.\n"
+		"As process 1 of a guest, DIR is a folder of the host.\n");
+	exit(status);
+}
+
+int main(int argc, char **argv)
+{
+	char path[PATH_MAX];
+
+	if (argc < 2)
+		usage(2);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		usage(0);
+
+	result_dir = argv[1];
+	if (getpid() == 1)
+		set_up_guest(argv[1]);
+	probe();
+	snprintf(path, sizeof(path), "%s/job", result_dir);
+	run_job_file(path);
+	if (job.nr_streams) {
+		if (!job.device || !job.duration_ns)
+			fail("the job needs device and duration_ns");
+		run_streams();
+	}
+	write_text("done", "1\n");
+	if (in_guest)
+		power_off();
+	return 0;
+}

@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs in guests: known answers, the same ones each time, and every way a run can end."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import LAB, SCENARIO
+from lablib import cli, guest, job, stats
+
+MS = 1_000_000
+CLOCK_READS_NS = 20_000
+
+
+def lab(*args: str | Path, **options: Any) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, str(LAB / "lab"), *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **options)
+
+
+def run_args(kernel: Path, scenario: Path, disks: Path, out: Path) -> list[str | Path]:
+    return ["run", scenario, "--kernel", kernel, "--disks", disks, "--out", out]
+
+
+def guests_of(folder: Path) -> list[str]:
+    """Processes whose command line names a folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if str(folder) in line and str(os.getpid()) != path.parent.name:
+            found.append(line)
+    return found
+
+
+def wait_for(condition: Any, what: str) -> None:
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"waited in vain for {what}")
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Path:
+    """A folder for kernels that are shell scripts."""
+    folder = tmp_path / "fake"
+    folder.mkdir()
+    return folder
+
+
+def script(path: Path, text: str) -> Path:
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+    return path
+
+
+def test_same_scenario_twice_gives_identical_json(
+    kernel: Path, scenario_file: Path, disks: Path, tmp_path: Path
+) -> None:
+    first = lab(*run_args(kernel, scenario_file, disks, tmp_path / "1"))
+    second = lab(*run_args(kernel, scenario_file, disks, tmp_path / "2"), "-j2")
+    assert first.returncode == second.returncode == 0, first.stderr + second.stderr
+    one, two = (tmp_path / n / "test.json" for n in "12")
+    assert one.read_bytes() == two.read_bytes()
+    assert str(tmp_path) not in one.read_text()
+    assert json.loads(one.read_text())["expect"][0]["status"] == "pass"
+
+
+def test_other_seed_gives_other_files(kernel: Path, scenario_file: Path, disks: Path, tmp_path: Path) -> None:
+    for seed in "12":
+        done = lab(*run_args(kernel, scenario_file, disks, tmp_path / seed), "--seed", seed, "--scheduler", "none")
+        assert done.returncode == 0, done.stderr
+    one, two = (json.loads((tmp_path / n / "test.json").read_text()) for n in "12")
+    assert one["cells"][0]["processes"][0]["regions"] != two["cells"][0]["processes"][0]["regions"]
+
+
+def run_job(guests: guest.Guests, tmp_path: Path, lines: list[str], count: int) -> list[list[tuple[int, ...]]]:
+    """Records of streams on a disk that takes 2 ms for a command, one at a time."""
+    head = [
+        f"mkdir {job.CONFIGFS}",
+        f"write {job.CONFIGFS}/size 1024",
+        f"write {job.CONFIGFS}/irqmode 2",
+        f"write {job.CONFIGFS}/completion_nsec 2000000",
+        f"write {job.CONFIGFS}/hw_queue_depth 1",
+        f"write {job.CONFIGFS}/power 1",
+        f"device /dev/{job.DEVICE}",
+        f"start_ns {job.START_NS}",
+        "duration_ns 1000000000",
+    ]
+    guests.run("\n".join(head + lines) + "\n", {}, tmp_path, "test")
+    result = []
+    for number in range(count):
+        flat = stats.read_records(tmp_path / f"{number}.bin")
+        result.append([tuple(flat[i : i + 4]) for i in range(0, len(flat), 4)])
+    return result
+
+
+def close(value: int, expected: int) -> bool:
+    """Equal but for what looking at the clock costs: 128 ns each time, in the kernel too."""
+    return 0 <= value - expected < CLOCK_READS_NS
+
+
+def test_greedy_direct_reader_makes_a_read_each_two_milliseconds(guests: guest.Guests, tmp_path: Path) -> None:
+    (reads,) = run_job(guests, tmp_path, ["stream direct=1 size=4096 regions=0:1048576"], 1)
+    assert len(reads) == 500
+    assert all(close(end - issue, 2 * MS) for _, issue, end, _ in reads)
+
+
+def test_two_readers_wait_for_each_other(guests: guest.Guests, tmp_path: Path) -> None:
+    line = "stream direct=1 size=4096 regions=0:1048576"
+    choose = [
+        "write /sys/block/rot0/queue/scheduler mq-deadline",
+        "write /sys/block/rot0/queue/nr_requests 256",
+    ]
+    both = run_job(guests, tmp_path, [*choose, line, line], 2)
+    assert sorted(len(reads) for reads in both) == [250, 251]
+    assert all(close(end - issue, 4 * MS) for reads in both for _, issue, end, _ in reads[1:])
+
+
+def test_paced_reader_keeps_its_pace_and_its_start(guests: guest.Guests, tmp_path: Path) -> None:
+    line = "stream direct=1 size=8192 period_ns=100000000 start_ns=30000000 regions=0:16384"
+    (reads,) = run_job(guests, tmp_path, [line], 1)
+    assert [due for due, _, _, _ in reads] == [30 * MS + n * 100 * MS for n in range(10)]
+    assert all(close(issue, due) and close(end, due + 2 * MS) for due, issue, end, _ in reads)
+    assert {size for _, _, _, size in reads} == {8192}
+
+
+def test_paced_reader_behind_its_pace_catches_up_only_if_told(guests: guest.Guests, tmp_path: Path) -> None:
+    line = "stream direct=1 size=4096 period_ns=1000000 regions=0:1048576"
+    (lagging,) = run_job(guests, tmp_path, [line], 1)
+    assert all(close(issue, due) for due, issue, _, _ in lagging)
+    (tmp_path / "done").unlink()
+    (catching,) = run_job(guests, tmp_path, [line + " catch_up=1"], 1)
+    assert [due for due, _, _, _ in catching] == [n * MS for n in range(500)]
+    assert catching[-1][1] - catching[-1][0] > 498 * MS
+
+
+def test_buffered_reader_profits_from_read_ahead(guests: guest.Guests, tmp_path: Path) -> None:
+    (reads,) = run_job(guests, tmp_path, ["stream size=4096 count=1000 regions=0:67108864"], 1)
+    waits = [end - issue for _, issue, end, _ in reads if not close(end - issue, 0)]
+    assert len(reads) == 1000
+    assert 8 < len(waits) < 100
+
+
+def test_direct_write_takes_a_command_and_fsync_none_without_a_cache(guests: guest.Guests, tmp_path: Path) -> None:
+    line = "stream write=1 direct=1 fsync_every=1 size=4096 count=10 regions=0:1048576"
+    (writes,) = run_job(guests, tmp_path, [line], 1)
+    assert len(writes) == 10
+    assert all(close(end - issue, 2 * MS) for _, issue, end, _ in writes)
+
+
+def test_buffered_write_waits_for_the_disk_at_fsync_only(guests: guest.Guests, tmp_path: Path) -> None:
+    line = "stream write=1 fsync_every=5 size=4096 count=10 regions=0:1048576"
+    (writes,) = run_job(guests, tmp_path, [line], 1)
+    assert [close(end - issue, 0) for _, issue, end, _ in writes] == ([True] * 4 + [False]) * 2
+
+
+def test_reader_of_several_regions_takes_them_in_turn(guests: guest.Guests, tmp_path: Path) -> None:
+    # one block each: after one read of each, all is in the page cache
+    line = "stream random=1 size=4096 seed=7 count=20 regions=1048576:4096,16777216:4096,33554432:4096"
+    (reads,) = run_job(guests, tmp_path, [line], 1)
+    assert [close(end - issue, 2 * MS) for _, issue, end, _ in reads] == [True] * 3 + [False] * 17
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("stream size=4096", "needs size and regions"),
+        ("stream size=x regions=0:4096", "'x' is not a number"),
+        ("stream sizes=4096 regions=0:4096", "unknown key 'sizes'"),
+        ("dance", "unknown verb 'dance'"),
+        ("write /sys/block/rot0/queue/scheduler nonsense", "Invalid argument"),
+    ],
+)
+def test_bad_job_is_reported_from_inside_the_guest(
+    guests: guest.Guests, tmp_path: Path, line: str, message: str
+) -> None:
+    with pytest.raises(guest.GuestFailed, match=message):
+        run_job(guests, tmp_path, [line], 0)
+
+
+def test_panic_is_reported_with_the_console(kernel: Path, tmp_path: Path) -> None:
+    # an init that exits: the kernel panics
+    leaver = guest.Guests(kernel, Path("/bin/true"), 60)
+    with pytest.raises(guest.GuestFailed, match="Attempted to kill init"):
+        leaver.run("", {}, tmp_path, "test")
+    assert guests_of(tmp_path) == []
+
+
+def test_guest_that_hangs_is_ended_after_the_limit(fake: Path, tmp_path: Path) -> None:
+    cli.build_loadgen()
+    kernel = script(fake / "linux", "echo last words; sleep 1000 & sleep 1000\n")
+    slow = guest.Guests(kernel, cli.LOADGEN, 0.5)
+    with pytest.raises(guest.GuestFailed, match=r"no end after 0.5 s[^$]*last words"):
+        slow.run("", {}, tmp_path, "test")
+    assert guests_of(tmp_path) == []
+
+
+def test_guest_that_hangs_in_virtual_time_is_ended(kernel: Path, tmp_path: Path) -> None:
+    # a busy loop never ends where computing takes no time
+    spinner = tmp_path / "spin.c"
+    spinner.write_text("int main(void) { for (;;) ; }\n")
+    subprocess.run(["gcc", "-O0", "-static", "-o", tmp_path / "spin", spinner], check=True)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with pytest.raises(guest.GuestFailed, match="no end after 2 s"):
+        guest.Guests(kernel, tmp_path / "spin", 2).run("", {}, folder, "test")
+    assert guests_of(folder) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_interrupt_leaves_no_process_behind(
+    kernel: Path, scenario_file: Path, disks: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    # long enough to be caught in the middle
+    scenario_file.write_text(SCENARIO.replace("duration_s = 4", "duration_s = 100000"))
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    command = [sys.executable, str(LAB / "lab")]
+    command += map(str, run_args(kernel, scenario_file, disks, tmp_path / "out"))
+    running = subprocess.Popen(
+        [*command, "-j2"], env={**os.environ, "TMPDIR": str(folder)}, stderr=subprocess.PIPE, text=True
+    )
+    wait_for(lambda: len(list(folder.glob("lab-*/console"))) == 2, "two guests")
+    wait_for(lambda: len(guests_of(folder)) >= 2, "their processes")
+    running.send_signal(number)
+    _, errors = running.communicate(timeout=60)
+    wait_for(lambda: not guests_of(folder), "the end of all processes")
+    if number != signal.SIGKILL:
+        assert running.returncode == cli.EXIT_INTERRUPTED
+        assert "interrupted" in errors
+        assert list(folder.glob("lab-*")) == []
+
+
+def test_scheduler_that_the_kernel_lacks_runs_nothing(
+    kernel: Path, scenario_file: Path, disks: Path, tmp_path: Path
+) -> None:
+    scenario_file.write_text(SCENARIO.replace('"mq-deadline"]', '"elevator9"]'))
+    done = lab(*run_args(kernel, scenario_file, disks, tmp_path / "out"))
+    assert done.returncode == 2
+    assert "no scheduler 'elevator9'" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_scheduler_that_the_scenario_does_not_use_runs_nothing(
+    kernel: Path, scenario_file: Path, disks: Path, tmp_path: Path
+) -> None:
+    done = lab(*run_args(kernel, scenario_file, disks, tmp_path / "out"), "--scheduler", "kyber")
+    assert done.returncode == 2
+    assert "no configuration uses kyber" in done.stderr
+
+
+def test_disk_that_does_not_exist_runs_nothing(kernel: Path, scenario_file: Path, disks: Path, tmp_path: Path) -> None:
+    scenario_file.write_text(SCENARIO.replace('"plain"', '"floppy"'))
+    done = lab(*run_args(kernel, scenario_file, disks, tmp_path / "out"))
+    assert done.returncode == 2
+    assert "test.toml:2: disk: no disk preset 'floppy' (known: plain)" in done.stderr
+
+
+def test_kernel_that_does_not_exist_runs_nothing(scenario_file: Path, disks: Path, tmp_path: Path) -> None:
+    done = lab(*run_args(tmp_path / "none", scenario_file, disks, tmp_path / "out"))
+    assert done.returncode == 2
+    assert "make uml" in done.stderr
+
+
+def test_failing_guest_is_reported_and_the_rest_runs(
+    kernel: Path, scenario_file: Path, disks: Path, fake: Path, tmp_path: Path
+) -> None:
+    # a kernel that dies from its third boot on: the probe and one run go well
+    count = fake / "count"
+    wrapper = script(
+        fake / "linux",
+        f"n=$(cat {count} 2>/dev/null || echo 0); echo $((n + 1)) > {count}\n"
+        f'[ "$n" -lt 2 ] && exec {kernel} "$@"\necho "Kernel panic - not syncing: test"; exit 1\n',
+    )
+    done = lab(*run_args(wrapper, scenario_file, disks, tmp_path / "out"), "--scheduler", "none")
+    assert done.returncode == 1
+    assert "none depth1 N=2" in done.stderr
+    assert "Kernel panic - not syncing: test" in done.stderr
+    result = json.loads((tmp_path / "out" / "test.json").read_text())
+    assert [cell["status"] for cell in result["cells"]] == ["ok", "failed"]
+
+
+def test_reservation_without_the_class_falls_back_and_says_so(
+    kernel: Path, guests: guest.Guests, scenario_file: Path, disks: Path, tmp_path: Path
+) -> None:
+    bw = guests.probe().bw
+    configs = '[[config]]\nname = "{}"\nscheduler = "none"\npolicy = "bw"\n{}\n'
+    text = configs.format("with", 'fallback = "rt"\n') + configs.format("without", "")
+    scenario_file.write_text(SCENARIO.replace("[[group]]", text + "[[group]]", 1))
+    assert lab(*run_args(kernel, scenario_file, disks, tmp_path / "out"), "--scheduler", "none").returncode == 0
+    cells = json.loads((tmp_path / "out" / "test.json").read_text())["cells"]
+    found = {cell["config"]: (cell["status"], cell["fallback"]) for cell in cells}
+    assert found["with"] == ("ok", not bw)
+    assert found["without"] == (("ok" if bw else "needs-bw"), False)
+
+
+def test_trace_is_kept(kernel: Path, scenario_file: Path, disks: Path, tmp_path: Path) -> None:
+    plain = lab(*run_args(kernel, scenario_file, disks, tmp_path / "1"), "--scheduler", "none")
+    traced = lab(*run_args(kernel, scenario_file, disks, tmp_path / "2"), "--scheduler", "none", "--trace")
+    if "needs blktrace" in traced.stderr:
+        pytest.skip("no blktrace")
+    assert plain.returncode == traced.returncode == 0, traced.stderr
+    traces = list((tmp_path / "2" / "traces").glob("*/trace.blktrace.*"))
+    assert len(traces) == 2
+    assert all(path.stat().st_size > 10_000 for path in traces)
+    # watching costs looks at the clock and no more
+    one, two = (json.loads((tmp_path / n / "test.json").read_text()) for n in "12")
+    for a, b in zip(one["cells"], two["cells"], strict=True):
+        for old, new in zip(a["processes"], b["processes"], strict=True):
+            assert (old["reads"], old.get("misses")) == (new["reads"], new.get("misses"))
+            assert abs(old["latency_ns"]["mean"] - new["latency_ns"]["mean"]) < CLOCK_READS_NS

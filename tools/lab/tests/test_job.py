@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A scenario's cell as the load generator gets it."""
+
+from pathlib import Path
+
+import pytest
+from conftest import SCENARIO
+from lablib import disks as disk_module
+from lablib import job, scenario, units
+from lablib.errors import LabError
+from lablib.units import GIB, KIB, MIB
+
+
+def streams(source: str, disks: Path, variant: int = 0, seed: int = 1, policy: str = "rt") -> list[job.Process]:
+    loaded = scenario.parse("test", Path("test.toml"), source)
+    cell = loaded.cells()[variant]
+    return job.processes(loaded, cell, disk_module.load_disk(disks, "plain"), seed, policy)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("4KiB", 4096), ("3MiB", 3 * MIB), ("0.5MiB", MIB // 2), (512, 512), ("8GiB", 8 * GIB)],
+)
+def test_sizes(text: str | int, value: int) -> None:
+    assert units.parse_size(text) == value
+
+
+def test_reservation_is_encoded_in_rate_and_delay_level() -> None:
+    # class 4, 24 x 128 KiB/s = 3 MiB/s, 800 ms = level 5
+    assert units.bw_ioprio(3 * MIB, 800) == 4 << 13 | 24 << 3 | 5
+    assert units.bw_ioprio(128 * KIB, 25) == 4 << 13 | 1 << 3 | 0
+    assert units.level_ioprio("rt", 4) == 1 << 13 | 4
+
+
+@pytest.mark.parametrize("rate", [0, 128 * KIB - 1, 1024 * 128 * KIB])
+def test_reservation_out_of_range_is_refused(rate: int) -> None:
+    with pytest.raises(ValueError, match="multiple of 128"):
+        units.bw_ioprio(rate, 25)
+
+
+def test_media_files_lie_one_after_the_other_from_five_percent_on() -> None:
+    layout = job.Layout(500 * GIB)
+    assert layout.media(0) == (25 * GIB, 8 * GIB)
+    assert layout.media(39) == (25 * GIB + 39 * 8 * GIB, 8 * GIB)
+    assert layout.database == (345 * GIB, 8 * GIB)
+    assert layout.trees == (353 * GIB, 112 * GIB)
+
+
+def test_disk_too_small_for_the_media_files_is_refused() -> None:
+    with pytest.raises(LabError, match="do not fit a disk of 100 GiB"):
+        job.Layout(100 * GIB).check()
+
+
+def test_each_stream_has_a_file_of_its_own(disks: Path) -> None:
+    many = streams(SCENARIO.replace("N = [1, 2]", "N = [40]"), disks)
+    offsets = [s.regions[0][0] for s in many if s.group == "stream"]
+    layout = job.Layout(476940 * MIB)
+    assert sorted(offsets) == [layout.media(index)[0] for index in range(40)]
+    assert offsets != sorted(offsets)
+
+
+def test_seed_draws_the_files(disks: Path) -> None:
+    source = SCENARIO.replace("N = [1, 2]", "N = [20]")
+
+    def drawn(seed: int) -> list[tuple[int, int]]:
+        return [s.regions[0] for s in streams(source, disks, seed=seed)]
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)
+
+
+def test_streams_start_spread_over_the_second(disks: Path) -> None:
+    starts = [s.start_ns for s in streams(SCENARIO.replace("N = [1, 2]", "N = [4]"), disks) if s.group == "stream"]
+    assert starts == [0, 250_000_000, 500_000_000, 750_000_000]
+
+
+def test_policy_chooses_the_priority(disks: Path) -> None:
+    assert streams(SCENARIO, disks, policy="bw")[0].keys["ioprio"] == 4 << 13 | 8 << 3 | 5
+    assert streams(SCENARIO, disks, policy="rt")[0].keys["ioprio"] == 1 << 13 | 4
+    assert streams(SCENARIO, disks, policy="none")[0].keys["ioprio"] == 0
+
+
+def test_job_sets_nr_requests_after_the_scheduler(disks: Path) -> None:
+    loaded = scenario.parse("test", Path("test.toml"), SCENARIO)
+    disk = disk_module.load_disk(disks, "plain")
+    cell = loaded.cells(["mq-deadline"], [32])[0]
+    lines = job.job_text(disk, loaded, cell, job.processes(loaded, cell, disk, 1, "rt"), False).splitlines()
+    chosen = lines.index("write /sys/block/rot0/queue/scheduler mq-deadline")
+    assert lines[chosen + 1] == "write /sys/block/rot0/queue/nr_requests 256"
+    assert "write /sys/kernel/config/nullb/rot0/hw_queue_depth 32" in lines
+    assert "write /sys/kernel/config/nullb/rot0/max_sectors 1024" in lines
+    assert lines.index("write /sys/kernel/config/nullb/rot0/power 1") < chosen
+    assert sum(line.startswith("stream ") for line in lines) == 2
+
+
+def test_tunables_of_the_bw_class_are_left_out_without_it(disks: Path) -> None:
+    source = SCENARIO.replace(
+        "[[group]]",
+        '[[config]]\nname = "c"\nscheduler = "cfq"\nset = { slice_sync_ms = 50 }\n'
+        'bw_set = { bw_elevator = "ssf" }\n\n[[group]]',
+        1,
+    )
+    config = scenario.parse("test", Path("test.toml"), source).cells(["cfq"])[0].config
+    without, with_bw = job.scheduler_lines(config, False), job.scheduler_lines(config, True)
+    assert "write /sys/block/rot0/queue/iosched/slice_sync_ms 50" in without
+    assert [line for line in with_bw if line not in without] == ["write /sys/block/rot0/queue/iosched/bw_elevator ssf"]
+
+
+def test_edges_alternate_between_outermost_and_innermost(disks: Path) -> None:
+    edges = streams(SCENARIO.replace('file = "db"', 'file = "edges"'), disks)[-1].regions
+    assert edges[0][0] == 0
+    assert sum(edges[1]) == 476940 * MIB
+
+
+def test_tree_walk_stays_in_its_region_and_repeats() -> None:
+    region = (400 * GIB, 50 * GIB)
+    lines = job.tree_reads(region, 500, job.Draw(7))
+    assert lines == job.tree_reads(region, 500, job.Draw(7))
+    assert lines != job.tree_reads(region, 500, job.Draw(8))
+    for line in lines:
+        offset, length = map(int, line.split())
+        assert region[0] <= offset
+        assert offset + length <= sum(region)
+        assert offset % 4096 == 0
+
+
+def test_draw_is_splitmix64() -> None:
+    # the first numbers of the reference implementation, for the state 0
+    draw = job.Draw()
+    assert [hex(draw.next()) for _ in range(2)] == ["0xe220a8397b1dcdaf", "0x6e789e6aa1b965f4"]

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Expectations, comparison, tables, plots and the page, from made-up results."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SCENARIO
+from lablib import cli, compare, crosscheck, expect, job, plots, report, scenario, tables
+from lablib import disks as disk_module
+from lablib.stats import HISTOGRAM_MS
+
+
+def process(group: str, rate: float, misses: int) -> dict[str, Any]:
+    latency = {"mean": 1_000_000, "p50": 1, "p90": 1, "p99": 5_000_000, "p999": 1, "max": 9_000_000}
+    return {
+        "name": group,
+        "group": group,
+        "bytes": rate,
+        "bytes_per_s": rate,
+        "reads": 4,
+        "misses": misses,
+        "latency_ns": latency,
+        "histogram": [4] + [0] * len(HISTOGRAM_MS),
+    }
+
+
+def result_of(rates: dict[tuple[str, int], float], misses: int = 0, bw: bool = False) -> dict[str, Any]:
+    cells = [
+        {
+            "name": f"{config} depth1 N={n}",
+            "config": config,
+            "scheduler": config,
+            "depth": 1,
+            "vary": {"N": str(n)},
+            "policy": "rt",
+            "fallback": False,
+            "status": "ok",
+            "processes": [process("stream", rate, misses), process("random", 1, 0)],
+        }
+        for (config, n), rate in rates.items()
+    ]
+    kernel = {"release": "7.3", "bw": bw, "schedulers": ["none"]}
+    disk = {"preset": "plain", "attributes": {}}
+    return {
+        "schema": 1,
+        "scenario": "test",
+        "title": "test",
+        "kernel": kernel,
+        "disk": disk,
+        "seed": 1,
+        "duration_ns": 4_000_000_000,
+        "cells": cells,
+        "expect": [],
+    }
+
+
+def judge(condition: str, result: dict[str, Any]) -> tuple[str, str]:
+    source = SCENARIO[: SCENARIO.index("[[expect]]")] + '[[expect]]\nsays = "x"\n' + condition
+    verdict = expect.evaluate(result, scenario.parse("test", Path("test.toml"), source))[0]
+    return verdict["status"], verdict["detail"]
+
+
+RATES = {("none", 1): 10.0, ("none", 2): 20.0, ("mq-deadline", 1): 30.0, ("mq-deadline", 2): 40.0}
+
+
+@pytest.mark.parametrize(
+    ("condition", "status"),
+    [
+        ('left = { metric = "misses" }\nop = "=="\nright = 0', "pass"),
+        ('left = { metric = "bytes_per_s", groups = "stream" }\nop = ">"\nright = 10', "fail"),
+        ('left = { metric = "bytes_per_s", groups = "stream" }\nop = ">="\nright = 10', "pass"),
+        (
+            (
+                'left = { metric = "bytes_per_s", config = "mq-deadline", groups = "stream" }\nop = ">"\n'
+                'right = { metric = "bytes_per_s", config = "none", groups = "stream", over = "max" }'
+            ),
+            "pass",
+        ),
+        (
+            (
+                'left = { metric = "bytes_per_s", config = "mq-deadline", groups = "stream", over = "min" }\n'
+                'op = ">="\n'
+                'right = { metric = "bytes_per_s", config = "none", groups = "stream", over = "max", factor = 2 }'
+            ),
+            "fail",
+        ),
+        ('left = { metric = "bytes_per_s", config = "none" }\nincreases = "N"', "pass"),
+        (
+            'left = { metric = "bytes_per_s", vary = { N = 1 } }\nfalls_along = ["mq-deadline", "none"]',
+            "pass",
+        ),
+        (
+            'left = { metric = "bytes_per_s", vary = { N = 1 } }\nfalls_along = ["none", "mq-deadline"]',
+            "fail",
+        ),
+        ('left = { metric = "misses" }\nop = "=="\nright = 0\nneeds = ["bw"]', "needs-bw"),
+        ('left = { metric = "misses", depth = 7 }\nop = "=="\nright = 0', "not-run"),
+    ],
+)
+def test_expectation(condition: str, status: str) -> None:
+    assert judge(condition, result_of(RATES))[0] == status
+
+
+def test_failed_expectation_says_which_run() -> None:
+    status, detail = judge(
+        'left = { metric = "bytes_per_s", groups = "stream" }\nop = ">"\nright = 15', result_of(RATES)
+    )
+    assert status == "fail"
+    assert "none depth1 N=1" in detail
+
+
+def test_run_that_failed_is_no_pass() -> None:
+    result = result_of(RATES)
+    result["cells"][0].update(status="failed", processes=[])
+    assert judge('left = { metric = "misses" }\nop = "=="\nright = 0', result)[0] == "not-run"
+
+
+def test_compare_finds_nothing_in_itself() -> None:
+    assert compare.changes(result_of(RATES), result_of(RATES), 0) == []
+
+
+def test_compare_finds_what_changed() -> None:
+    changed = copy.deepcopy(result_of(RATES))
+    changed["cells"][1]["processes"][0]["bytes_per_s"] = 19.0
+    found = compare.changes(result_of(RATES), changed, 0)
+    assert [(c["cell"], c["group"], c["metric"], c["percent"]) for c in found] == [
+        ("none depth1 N=2", "stream", "bytes_per_s", -5.0)
+    ]
+    assert compare.changes(result_of(RATES), changed, 6) == []
+
+
+def test_compare_finds_runs_that_are_gone_and_verdicts_that_changed() -> None:
+    old, new = result_of(RATES), result_of({("none", 1): 10.0})
+    old["expect"] = [{"says": "x", "status": "pass", "detail": ""}]
+    new["expect"] = [{"says": "x", "status": "fail", "detail": ""}]
+    found = compare.changes(old, new, 50)
+    assert any(c["cell"] == "mq-deadline depth1 N=1" and c["new"] is None for c in found)
+    assert found[-1]["old"] == "pass"
+    assert found[-1]["new"] == "fail"
+
+
+def test_compare_command_exits_with_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = tmp_path / "a.json", tmp_path / "b.json"
+    a.write_text(json.dumps(result_of(RATES)))
+    b.write_text(json.dumps(result_of(RATES, misses=3)))
+    assert cli.main(["compare", str(a), str(a)]) == 0
+    assert cli.main(["compare", str(a), str(b)]) == 1
+    assert "misses" in capsys.readouterr().out
+    (tmp_path / "c.json").write_text("not json")
+    assert cli.main(["compare", str(a), str(tmp_path / "c.json")]) == 2
+    assert cli.main(["compare", str(a), str(tmp_path / "none.json")]) == 2
+
+
+def test_view_has_a_row_a_variant_and_a_column_a_configuration() -> None:
+    loaded = scenario.parse("test", Path("test.toml"), SCENARIO)
+    header, rows = tables.view_rows(result_of(RATES), loaded.views[0], loaded)
+    assert header == ["N", "none", "mq-deadline"]
+    assert rows == [["1", "8", "8"], ["2", "8", "8"]]
+
+
+@pytest.mark.parametrize(("value", "text"), [(3.0, "3"), (1234.5, "1234"), (0.0312, "0.031"), (94.87, "94.87")])
+def test_figures_have_four_digits(value: float, text: str) -> None:
+    assert tables.figure(value) == text
+
+
+@pytest.mark.parametrize("form", plots.FORMATS)
+def test_plots_are_drawn_and_repeat(tmp_path: Path, form: str) -> None:
+    pytest.importorskip("matplotlib")
+    loaded = scenario.parse("test", Path("test.toml"), SCENARIO)
+    first = plots.plot_result(result_of(RATES), loaded, tmp_path / "1", form)
+    second = plots.plot_result(result_of(RATES), loaded, tmp_path / "2", form)
+    assert [path.name for path in first] == [f"test-1.{form}", f"test-latency.{form}"]
+    for a, b in zip(first, second, strict=True):
+        assert a.stat().st_size > 1000
+        assert a.read_bytes() == b.read_bytes()
+
+
+def test_page_holds_published_figures_beside_ours(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    source = SCENARIO + '[[published]]\ncaption = "old"\ncolumns = ["a", "b"]\nrows = [["1", "4711"]]\n'
+    loaded = scenario.parse("test", Path("test.toml"), source)
+    result = result_of(RATES)
+    result["expect"] = expect.evaluate(result, loaded)
+    page = tmp_path / "page.md"
+    report.write([(result, loaded)], [], page, tmp_path / "page")
+    text = page.read_text()
+    assert "| 1 | 4711 |" in text
+    assert "nothing is missed | pass" in text
+    assert "(page/test-1.svg)" in text
+    assert (tmp_path / "page" / "test-1.svg").exists()
+    assert str(tmp_path) not in text
+
+
+def test_page_holds_the_cross_check(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    loaded = scenario.parse("test", Path("test.toml"), SCENARIO)
+    cell = result_of(RATES)["cells"][0]
+    real = {"stream": {"bytes_per_s": 10.5, "latency_mean_ms": 1.5}}
+    found = crosscheck.compare(loaded, [(cell, real)], 4_000_000_000, False)
+    assert found["status"] == "fail"
+    assert [round(row["percent"], 6) for row in found["rows"]] == [5, 50]
+    real["stream"]["latency_mean_ms"] = 1.05
+    assert crosscheck.compare(loaded, [(cell, real)], 4_000_000_000, False)["status"] == "pass"
+    page = tmp_path / "page.md"
+    report.write([(result_of(RATES), loaded)], [found], page, tmp_path / "page")
+    assert "+50.0%" in page.read_text()
+    assert "Within 10%: **fail**" in page.read_text()
+
+
+def test_fio_gets_the_same_streams(disks: Path) -> None:
+    source = SCENARIO.replace('kind = "paced"', 'kind = "greedy"').replace('rate = "1MiB/s"\n', "")
+    source = source.replace("deadline_ms = 1000\n", "").replace("per_s = 50\n", "")
+    loaded = scenario.parse("test", Path("test.toml"), source)
+    cell = loaded.cells()[0]
+    streams = job.processes(loaded, cell, disk_module.load_disk(disks, "plain"), 1, "rt")
+    text = crosscheck.fio_job(loaded, streams)
+    assert f"offset={streams[0].regions[0][0]}\n" in text
+    assert "[random]\nrw=randread\nbs=4096\n" in text
+    assert "prioclass=1\nprio=4\n" in text
+
+
+def test_fio_does_not_get_streams_that_it_would_run_otherwise(disks: Path) -> None:
+    loaded = scenario.parse("test", Path("test.toml"), SCENARIO)
+    streams = job.processes(loaded, loaded.cells()[0], disk_module.load_disk(disks, "plain"), 1, "rt")
+    with pytest.raises(ValueError, match="greedy and random"):
+        crosscheck.fio_job(loaded, streams)

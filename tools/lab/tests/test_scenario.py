@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Bad scenario files are refused with the line, the key and what is wrong."""
+
+from pathlib import Path
+
+import pytest
+from conftest import SCENARIO
+from lablib import cli, scenario, tomllines
+from lablib.errors import EXIT_USAGE, LabError, ScenarioError
+
+
+def parse(source: str) -> scenario.Scenario:
+    return scenario.parse("test", Path("test.toml"), source)
+
+
+def line_of(source: str, start: str) -> int:
+    return next(n for n, line in enumerate(source.splitlines(), 1) if line.startswith(start))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "at", "key", "what"),
+    [
+        ("duration_s = 4", "duration_s = -4", "duration_s", "duration_s", "-4 is not in"),
+        ("duration_s = 4", 'duration_s = "4"', "duration_s", "duration_s", "must be a number, not a string"),
+        ("duration_s = 4", "duration_s = 4\ndurations = 4", "durations", "durations", "unknown key"),
+        ('rate = "1MiB/s"', 'rate = "1MiB"', "rate", "group.0.rate", "not a rate"),
+        ('size = "1MiB"', 'size = "1 apple"', "size", "group.0.size", "not a size"),
+        ('kind = "paced"', 'kind = "hasty"', "kind", "group.0.kind", "not one of paced"),
+        ('count = "$N"', 'count = "$M"', "count", "group.0.count", "$M is not a key of [vary]"),
+        ("N = [1, 2]", "N = [1, -2]", "count", "group.0.count", "-2 is not in"),
+        ("deadline_ms = 1000", "deadline_ms = true", "deadline_ms", "group.0.deadline_ms", "not a boolean"),
+        ("level = 4", "level = 8", "priority.rt", "group.0.priority.rt.level", "8 is not in 0..7"),
+        ('class = "rt"', 'class = "best"', "priority.rt", "group.0.priority.rt.class", "not one of"),
+        (
+            "delay_ms = 800",
+            "delay_ms = 801",
+            "priority.bw",
+            "group.0.priority.bw",
+            "not in the device's table",
+        ),
+        (
+            '"bw", rate = "1MiB/s"',
+            '"bw", rate = "1000B/s"',
+            "priority.bw",
+            "group.0.priority.bw",
+            "multiple of 128 KiB/s",
+        ),
+        ('policy = "rt"', 'policy = "wish"', "policy", "policy", "no group has a priority.wish"),
+        ('groups = "stream"', 'groups = "dream"', "left", "expect.0.left", "no group 'dream'"),
+        ('metric = "reads"', 'metric = "joy"', "metric", "view.0.metric", "not one of"),
+        ('op = "=="', 'op = "is"', "op", "expect.0.op", "not one of"),
+        ('name = "random"', 'name = "stream"', 'name = "stream"', "group.1.name", "two groups are called"),
+        ('title = "test"', "title = ", "title", "", "not TOML"),
+    ],
+)
+def test_refusal_names_line_and_key(old: str, new: str, at: str, key: str, what: str) -> None:
+    source = SCENARIO.replace(old, new, 1)
+    assert source != SCENARIO
+    with pytest.raises(ScenarioError) as refusal:
+        parse(source)
+    assert what in str(refusal.value)
+    assert refusal.value.key == key
+    expected = line_of(source, at)
+    if key == "group.1.name":
+        expected = [n for n, line in enumerate(source.splitlines(), 1) if line.startswith(at)][1]
+    assert refusal.value.line == expected
+    assert str(refusal.value).startswith(f"test.toml:{expected}: ")
+    assert refusal.value.code == EXIT_USAGE
+
+
+def test_missing_key_is_named() -> None:
+    with pytest.raises(ScenarioError, match="'disk' is missing"):
+        parse(SCENARIO.replace('disk = "plain"\n', ""))
+
+
+def test_scenario_without_groups_is_refused() -> None:
+    with pytest.raises(ScenarioError, match="nobody would read"):
+        parse('title = "t"\ndisk = "plain"\nduration_s = 1\nschedulers = ["none"]\n')
+
+
+def test_cells_are_schedulers_times_depths_times_variants() -> None:
+    cells = parse(SCENARIO.replace('disk = "plain"', 'disk = "plain"\ndepth = [1, 31]')).cells()
+    assert len(cells) == 2 * 2 * 2
+    assert cells[0].name == "none depth1 N=1"
+    assert {cell.depth for cell in cells} == {1, 31}
+
+
+def test_scheduler_selects_configurations() -> None:
+    cells = parse(SCENARIO).cells(schedulers=["mq-deadline"], depths=[7])
+    assert [cell.name for cell in cells] == ["mq-deadline depth7 N=1", "mq-deadline depth7 N=2"]
+
+
+def test_configuration_can_be_limited_to_variants() -> None:
+    source = SCENARIO.replace(
+        "[[group]]", '[[config]]\nname = "few"\nscheduler = "bfq"\nonly = { N = [2] }\n\n[[group]]', 1
+    )
+    assert [cell.labels for cell in parse(source).cells(["bfq"])] == [{"N": "2"}]
+
+
+def test_group_can_be_limited_to_a_variant() -> None:
+    source = SCENARIO.replace('file = "db"', 'file = "db"\nwhen = { N = "2" }')
+    group = parse(source).groups[1]
+    assert group.active({"N": "2"})
+    assert not group.active({"N": "1"})
+
+
+@pytest.mark.parametrize("path", sorted(cli.SCENARIOS.glob("*.toml")), ids=lambda path: path.stem)
+def test_every_scenario_of_ours_is_valid(path: Path) -> None:
+    loaded = scenario.load(path)
+    assert loaded.cells()
+    assert {"none", "mq-deadline", "kyber", "bfq", "cfq"} == {c.config.scheduler for c in loaded.cells()}
+    if loaded.source != "not published":
+        assert loaded.published
+        assert loaded.expects
+
+
+def test_unreadable_file_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="No such file") as refusal:
+        scenario.load(tmp_path / "none.toml")
+    assert "\n" not in str(refusal.value)
+
+
+def test_key_lines_of_nested_and_repeated_tables() -> None:
+    text = 'a = 1\nlong = """\nb = 2\n"""\n[[t]]\nx.y = 1\n[[t]]\nz = 3\n[t.u]\nv = 4\n'
+    lines = tomllines.key_lines(text)
+    assert lines["a",] == 1
+    assert ("b",) not in lines
+    assert lines["t", 0, "x", "y"] == 6
+    assert lines["t", 1, "z"] == 8
+    assert lines["t", 1, "u", "v"] == 10
+    assert tomllines.line_of(lines, ("t", 0, "missing")) == 5

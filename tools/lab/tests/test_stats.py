@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is made of the load generator's records."""
+
+from array import array
+
+import pytest
+from lablib import metrics, stats
+from lablib.job import Process
+
+MS = 1_000_000
+S = 1000 * MS
+
+
+def stream(period_ns: int = S, deadline_ns: int = S, start_ns: int = 0) -> Process:
+    return Process("p", "g", "paced", False, "BE 4", [(0, 1)], 1, period_ns, start_ns, deadline_ns, {}, [])
+
+
+def records(*reads: tuple[int, int, int, int]) -> "array[int]":
+    return array("Q", [number for read in reads for number in read])
+
+
+@pytest.mark.parametrize(("percent", "value"), [(50, 50), (90, 90), (99, 99), (99.9, 100), (100, 100)])
+def test_percentile_is_the_smallest_value_not_exceeded_by_more(percent: float, value: int) -> None:
+    assert stats.percentile(list(range(1, 101)), percent) == value
+
+
+def test_percentile_of_few_values() -> None:
+    assert stats.percentile([], 50) == 0
+    assert stats.percentile([7], 99.9) == 7
+    assert stats.percentile([1, 2], 50) == 1
+    assert stats.percentile(list(range(1, 1001)), 99.9) == 999
+
+
+def test_histogram_counts_a_value_on_a_bound_below_it() -> None:
+    bars = stats.histogram([100_000, 100_001, 1 * MS, 6000 * MS])
+    assert bars[0] == 1
+    assert bars[1] == 1
+    assert bars[stats.HISTOGRAM_MS.index(1)] == 1
+    assert bars[-1] == 1
+    assert sum(bars) == 4
+
+
+def test_expected_reads_are_those_whose_deadline_is_before_the_end() -> None:
+    assert stats.expected_reads(stream(), 60 * S) == 60
+    assert stats.expected_reads(stream(start_ns=1), 60 * S) == 59
+    assert stats.expected_reads(stream(start_ns=61 * S), 60 * S) == 0
+
+
+def test_late_and_never_issued_reads_are_misses() -> None:
+    result = stats.summarize(
+        stream(),
+        records((0, 0, S, 100), (S, S, 2 * S + 1, 100), (2 * S, 2 * S + 1, 3 * S, 100)),
+        10 * S,
+    )
+    # one in time to the nanosecond, one late by one, one in time, seven never issued
+    assert result["expected"] == 10
+    assert result["misses"] == 8
+
+
+def test_read_in_flight_at_the_end_counts_in_latency_only() -> None:
+    result = stats.summarize(stream(), records((0, 0, MS, 100), (S, S, 11 * S, 100)), 10 * S)
+    assert result["bytes"] == 100
+    assert result["reads"] == 1
+    assert result["latency_ns"]["max"] == 10 * S
+    assert result["latency_ns"]["mean"] == (MS + 10 * S) // 2
+    assert result["bytes_per_s"] == 10
+
+
+def test_bytes_are_counted_in_the_second_they_came_back() -> None:
+    assert stats.per_second([records((0, 0, S - 1, 1), (0, 0, S, 2)), records((0, 0, 2 * S, 4))], 2 * S) == [
+        1,
+        2,
+    ]
+
+
+def test_metrics_of_a_process() -> None:
+    result = stats.summarize(stream(), records((0, 0, 40 * MS, 50), (S, S, S + 300 * MS, 50)), 2 * S)
+    assert metrics.of_process(result, "below_50_ms", 2 * S) == 50
+    assert metrics.of_process(result, "below_500_ms", 2 * S) == 100
+    assert metrics.of_process(result, "latency_max_ms", 2 * S) == 300
+    assert metrics.of_process(result, "reads_per_s", 2 * S) == 1
+
+
+def test_ratio_is_slowest_to_fastest() -> None:
+    assert metrics.reduce([97, 100, 99], "ratio") == 0.97
+    assert metrics.reduce([], "ratio") == 0

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The command line: one subcommand for each target of the Makefile."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from . import kernel, source, tree, verify
+from .common import NO_SPACE, Project, QueueError, disk_full, say
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="queue", description=__doc__)
+    top.add_argument("--kernel", default=os.environ.get("KERNEL") or None, metavar="PATH",
+                     help="source: a git tree, an unpacked tree or a tarball, never modified "
+                          "(default: $KERNEL, else Debian's package)")
+    top.add_argument("--json", action="store_true", help="results for a program, on stdout")
+    sub = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    fetch = sub.add_parser("fetch", help="get the pristine source into the cache")
+    fetch.add_argument("--package", default=source.PACKAGE, help="default: %(default)s")
+    fetch.add_argument("--suite", default=source.SUITE, help="default: %(default)s")
+    fetch.add_argument("--refresh", action="store_true", help="look for a newer package")
+    sub.add_parser("tree", help="build/linux: the base and one commit a patch")
+    sub.add_parser("export", help="patches/, series and the mirrored files from build/linux")
+    sub.add_parser("verify", help="is the queue fit to be sent?")
+    sub.add_parser("bisect-check", help="does every prefix build without new warnings?")
+    build = sub.add_parser("kernel", help="build an x86-64 kernel")
+    build.add_argument("--flavour", default="plain", choices=["plain", "debug"])
+    sub.add_parser("uml", help="build User-Mode Linux")
+    clean = sub.add_parser("clean", help="remove build/ (not the cache)")
+    clean.add_argument("--force", action="store_true",
+                       help="even if build/linux has work that is not exported")
+    return top
+
+
+def command(args: argparse.Namespace, project: Project) -> int:
+    result: dict[str, object] = {}
+    code = 0
+    match args.command:
+        case "fetch":
+            base = source.fetch(project, args.kernel, package=args.package, suite=args.suite,
+                                refresh=args.refresh)
+            result = {"commit": base.commit, "version": base.version}
+            say(f"linux {base.version} is in {project.cache}")
+        case "tree":
+            tree.make_tree(project, args.kernel)
+            result = {"tree": str(project.linux)}
+        case "export":
+            tree.export(project)
+            result = {"patches": tree.read_series(project)}
+        case "kernel" | "uml":
+            tree.make_tree(project, args.kernel)
+            image = kernel.build(project, "um" if args.command == "uml" else args.flavour)
+            result = {"image": str(image)}
+            say(f"{project.show(image)}")
+        case "verify" | "bisect-check":
+            check = verify.verify if args.command == "verify" else verify.bisect_check
+            findings = check(project, args.kernel)
+            verify.report(findings, say if args.json else print)
+            code = 0 if all(finding.ok for finding in findings) else 1
+            result = {"findings": [asdict(finding) for finding in findings]}
+        case "clean":
+            clean(project, args.force)
+    if args.json:
+        print(json.dumps(result))
+    return code
+
+
+def clean(project: Project, force: bool) -> None:
+    if project.linux.is_dir() and not force:
+        tree.refuse_to_lose(project)
+    if project.build.is_dir():
+        shutil.rmtree(project.build)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = parser().parse_args(argv)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        project = Project.here()
+        return command(args, project)
+    except QueueError as error:
+        print(f"queue {args.command}: {error}", file=sys.stderr)
+    except OSError as error:
+        text = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        if error.strerror == NO_SPACE:
+            text = disk_full(project.build)
+        print(f"queue {args.command}: {text}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print(f"\nqueue {args.command}: interrupted; run it again to go on", file=sys.stderr)
+        return 130
+    return 1

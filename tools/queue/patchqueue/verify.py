@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`make verify` and `make bisect-check`: is the queue fit to be sent?
+
+Both work in a kernel tree of their own, build/verify/linux, which is reset each
+time; nothing that somebody works in is touched.
+"""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import fnmatch
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from email.message import EmailMessage
+from email.utils import parseaddr
+from pathlib import Path
+
+from .common import PLAIN_GIT, Project, QueueError, git, git_out, locked, run, say
+from .kernel import build_environment, configure, fragments, make, make_args, unknown_options
+from .source import Base, fetch
+from .tree import (
+    State,
+    apply,
+    check_out,
+    compare_mirror,
+    format_patches,
+    read_series,
+)
+
+TRAILER = re.compile(r"^[A-Z][A-Za-z-]+(?:-by|-to)?: \S|^(?:Link|Fixes|Cc): ")
+LEAST_WORDS = 8  # of a body: fewer cannot say why
+EXCEPTIONS = "tools/queue/checkpatch-exceptions"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The outcome of one check of one thing."""
+
+    check: str
+    subject: str
+    problems: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+
+def verify(project: Project, kernel: str | None) -> list[Finding]:
+    findings = [Finding("series", "series and patches/", tuple(series_problems(project)))]
+    if not findings[0].ok:
+        return findings
+    base = fetch(project, kernel)
+    patches = [project.patches / name for name in read_series(project)]
+    for path in patches:
+        findings.append(Finding("message", path.name, tuple(message_problems(path))))
+    with locked(project.build / ".lock-verify"):
+        linux = scratch_tree(project, base)
+        try:
+            _applied(project, linux, base, patches)
+            findings.append(Finding("git am", f"on linux {base.version}"))
+        except QueueError as error:
+            return [*findings, Finding("git am", f"on linux {base.version}", (str(error),))]
+        findings.append(Finding("export", "patches/ is what make export writes",
+                                tuple(export_problems(project, linux, patches))))
+        findings.append(Finding("mirror", "Documentation/, selftests/cfq, MAINTAINERS-snippet",
+                                tuple(compare_mirror(project, linux, "HEAD"))))
+        findings.append(Finding("quilt push -a", f"on linux {base.version}",
+                                tuple(quilt_problems(project, linux, patches))))
+        findings.append(Finding("options", "configs/queue.config", tuple(
+            f"CONFIG_{name}: no patch of the queue adds it"
+            for name in sorted(unknown_options(project, linux)))))
+        exceptions = read_exceptions(project)
+        for path in patches:
+            findings.append(Finding("checkpatch", path.name,
+                                    tuple(checkpatch_problems(linux, path, project.build / "venv",
+                                                              exceptions))))
+    return findings
+
+
+# --- the files --------------------------------------------------------------------
+
+
+def series_problems(project: Project) -> list[str]:
+    try:
+        listed = read_series(project)
+    except QueueError as error:
+        return [str(error)]
+    have = {path.name for path in project.patches.glob("*.patch")}
+    wrong = [f"series names {name}, which is not in patches/" for name in listed
+             if name not in have]
+    wrong += [f"patches/{name} is not in series" for name in sorted(have - set(listed))]
+    wrong += [f"series names {name} twice" for name in sorted({n for n in listed
+                                                               if listed.count(n) > 1})]
+    if not wrong and listed != sorted(listed):
+        wrong.append("series has another order than the names, which `git am patches/*.patch` uses")
+    wrong += [f"patches/{path.name}: neither a patch nor the cover letter"
+              for path in sorted(project.patches.iterdir() if project.patches.is_dir() else [])
+              if path.suffix != ".patch" and path.name != "cover-letter.txt"]
+    return wrong
+
+
+def message_problems(path: Path) -> list[str]:
+    """A subject, a body that can say why, a sign-off by the author."""
+    text = path.read_bytes()
+    message = email.message_from_bytes(text, policy=email.policy.default)
+    assert isinstance(message, EmailMessage)
+    wrong = []
+    subject = re.sub(r"^\[PATCH[^\]]*\] *", "", " ".join(str(message["Subject"] or "").split()))
+    if not re.match(r"[\w./,-]+(?: [\w./,-]+)*: \S", subject):
+        wrong.append(f"subject '{subject}' does not begin with 'subsystem: '")
+    content = message.get_payload(decode=True)
+    body = content.decode(errors="replace") if isinstance(content, bytes) else ""
+    log = re.split(r"^---$", body, maxsplit=1, flags=re.M)[0]
+    prose = [line for line in log.splitlines() if not TRAILER.match(line)]
+    if len(" ".join(prose).split()) < LEAST_WORDS:
+        wrong.append("its body does not say why (it has hardly any words)")
+    signers = [parseaddr(found) for found in re.findall(r"^Signed-off-by: (.*)$", log, re.M)]
+    author = parseaddr(str(message["From"] or ""))
+    if re.match(r"From: ", body):
+        author = parseaddr(body.splitlines()[0].removeprefix("From: "))
+    if not signers:
+        wrong.append("no Signed-off-by")
+    elif author not in signers:
+        wrong.append(f"From: {author[0]} <{author[1]}> is not among its Signed-off-by")
+    return wrong
+
+
+# --- the tree -----------------------------------------------------------------------
+
+
+def scratch_tree(project: Project, base: Base) -> Path:
+    """A kernel tree of the pristine base that nobody works in."""
+    linux = project.build / "verify" / "linux"
+    state = State.load(linux)
+    if state is None:
+        shutil.rmtree(linux, ignore_errors=True)
+        check_out(project, linux, base)
+    else:
+        (linux / ".git/index.lock").unlink(missing_ok=True)
+        shutil.rmtree(linux / ".git/rebase-apply", ignore_errors=True)
+        if git_out(linux, "rev-parse", "base") != base.commit:
+            git(linux, "fetch", "-q", "--no-tags", project.pristine, base.commit, env=PLAIN_GIT)
+            git(linux, "tag", "-f", "base", base.commit)
+        git(linux, "reset", "-q", "--hard")
+        git(linux, "clean", "-fdxq", env=PLAIN_GIT)
+    State(base.commit).save(linux)
+    return linux
+
+
+def _applied(project: Project, linux: Path, base: Base, patches: Sequence[Path]) -> list[str]:
+    """Reset to the base and git am all patches; the commits."""
+    git(linux, "checkout", "-q", "-B", "queue", "base")
+    state = State(base.commit)
+    apply(project, linux, state, patches)
+    return [entry[2] for entry in state.patches]
+
+
+def export_problems(project: Project, linux: Path, patches: Sequence[Path]) -> list[str]:
+    """Patches that make export would write in another way."""
+    with tempfile.TemporaryDirectory(dir=project.build) as work:
+        new = {path.name: path.read_bytes() for path in format_patches(linux, Path(work))}
+    old = {path.name: path.read_bytes() for path in patches}
+    return [f"patches/{name}: make export writes it differently (`make tree export` mends it)"
+            for name in sorted(new.keys() | old.keys()) if new.get(name) != old.get(name)]
+
+
+def quilt_problems(project: Project, linux: Path, patches: Sequence[Path]) -> list[str]:
+    """quilt push -a --fuzz=0 on the files that the queue touches, and the same result."""
+    if not patches:
+        return []
+    if not shutil.which("quilt"):
+        return ["quilt is not installed"]
+    touched = git_out(linux, "diff", "--name-only", "--no-renames", "base", "HEAD").splitlines()
+    before = [name for name in touched
+              if git(linux, "cat-file", "-e", f"base:{name}", check=False).returncode == 0]
+    with tempfile.TemporaryDirectory(dir=project.build) as work:
+        where = Path(work)
+        if before:
+            archive = subprocess.run(["git", "archive", "base", "--", *before], cwd=linux,
+                                     capture_output=True, check=True).stdout
+            subprocess.run(["tar", "-x"], cwd=where, input=archive, check=True)
+        shutil.copytree(project.patches, where / "patches")
+        shutil.copy(project.series, where / "patches/series")
+        done = run(["quilt", "--quiltrc=-", "push", "-a", "--fuzz=0"], cwd=where, check=False,
+                   env={"LC_ALL": "C", "QUILT_PATCHES": "patches", "QUILT_SERIES": "series"})
+        if done.returncode:
+            said = (done.stdout + done.stderr).splitlines()
+            patch = [line for line in said if line.startswith("Applying patch ")]
+            wrong = [line for line in said if "FAILED" in line or "can't find file" in line]
+            return [f"{(patch or ['?'])[-1].removeprefix('Applying patch ')}: "
+                    f"{(wrong or said or ['no message'])[0]}"]
+        return [f"{name}: quilt makes another file of it than git am" for name in touched
+                if _content(where / name) != _blob_at(linux, f"HEAD:{name}")]
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
+
+
+def _blob_at(linux: Path, name: str) -> bytes | None:
+    done = subprocess.run(["git", "cat-file", "blob", name], cwd=linux, capture_output=True)
+    return done.stdout if done.returncode == 0 else None
+
+
+# --- checkpatch -----------------------------------------------------------------------
+
+
+def read_exceptions(project: Project) -> list[tuple[re.Pattern[str], str]]:
+    """Lines of 'TYPE patch-name-regex reason': each needs its reason."""
+    path = project.root / EXCEPTIONS
+    found = []
+    for number, line in enumerate(path.read_text().splitlines() if path.is_file() else [], 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        words = line.split(None, 2)
+        if len(words) < 3:
+            raise QueueError(f"{EXCEPTIONS}:{number}: needs a type, a patch and a reason")
+        found.append((re.compile(words[1]), words[0]))
+    return found
+
+
+def checkpatch_problems(linux: Path, path: Path, venv: Path,
+                        exceptions: Sequence[tuple[re.Pattern[str], str]]) -> list[str]:
+    ignored = [kind for pattern, kind in exceptions if pattern.search(path.name)]
+    args: list[str | Path] = [linux / "scripts/checkpatch.pl", "--strict", "--terse",
+                              "--show-types", "--no-summary", "--color=never"]
+    if ignored:
+        args += ["--ignore", ",".join(ignored)]
+    # spdxcheck.py, which checkpatch calls, finds its modules in the project's environment
+    done = run([*args, path], cwd=linux, check=False,
+               env={"PATH": f"{venv / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"})
+    said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    said = [line for line in said if not re.match(r"No structs that should be const|"
+                                                  r"No codespell typos", line)]
+    if done.returncode and not said:
+        return [f"checkpatch.pl ended with {done.returncode}"]
+    if all(maintained(linux, name) for name in added_files(path.read_text(errors="replace"))):
+        # the question "does MAINTAINERS need updating?" is answered
+        said = [line for line in said if "FILE_PATH_CHANGES" not in line]
+    return [line.removeprefix(f"{path}:") for line in said]
+
+
+def added_files(patch: str) -> list[str]:
+    """Files that a patch adds or moves."""
+    return [new or moved for new, moved in re.findall(
+        r"^--- /dev/null\n\+\+\+ b/(\S+)$|^rename to (\S+)$", patch, re.MULTILINE)]
+
+
+def maintained(linux: Path, name: str) -> bool:
+    """Whether an entry of MAINTAINERS other than the last, THE REST, covers the file."""
+    for entry in re.split(r"\n\s*\n", (linux / "MAINTAINERS").read_text()):
+        if entry.startswith("THE REST"):
+            continue
+        for pattern in re.findall(r"^F:\t(\S+)$", entry, re.MULTILINE):
+            if pattern.endswith("/"):
+                if fnmatch.fnmatchcase(name, pattern + "*"):
+                    return True
+            elif fnmatch.fnmatchcase(name, pattern) and name.count("/") == pattern.count("/"):
+                return True
+    return False
+
+
+# --- bisect-check ---------------------------------------------------------------------
+
+WARNING = re.compile(r"^(\S+?):(?:\d+:)+ (?:warning|error): (.*)$", re.M)
+OTHER = re.compile(r"^(?:WARNING|Warning|ERROR): (.*)$", re.M)  # modpost, kernel-doc
+
+
+def bisect_check(project: Project, kernel: str | None) -> list[Finding]:
+    """Build at every prefix what the queue touches, at W=1, and look for new warnings.
+
+    The same folders at each prefix: the block layer and every other that some patch
+    changes a C file of. User-Mode Linux has all of them, and is quickly prepared;
+    `make uml` and `make kernel` link the whole.
+    """
+    base = fetch(project, kernel)
+    if problems := series_problems(project):
+        return [Finding("series", "series and patches/", tuple(problems))]
+    names = read_series(project)
+    findings = []
+    with locked(project.build / ".lock-verify"):
+        linux = scratch_tree(project, base)
+        ids = _applied(project, linux, base, [project.patches / name for name in names])
+        folders = touched_folders(linux)
+        known: set[tuple[str, str]] = set()
+        for number, commit in enumerate([base.commit, *ids]):
+            git(linux, "checkout", "-q", "-B", "queue", commit)
+            subject = names[number - 1] if number else f"linux {base.version}"
+            say(f"bisect-check {number}/{len(ids)}: {subject}")
+            try:
+                found = _warnings(_build_prefix(project, linux, folders))
+            except QueueError as error:
+                findings.append(Finding("builds", subject, (str(error),)))
+                continue
+            new = sorted(found - known) if number else []
+            known |= found
+            findings.append(Finding("builds", subject, tuple(f"{where}: {text}"
+                                                             for where, text in new)))
+        findings += sparse(project, linux)
+    return findings
+
+
+def sparse(project: Project, linux: Path) -> list[Finding]:
+    """sparse on every C file that the queue adds to the kernel."""
+    added = git_out(linux, "diff", "--name-only", "--diff-filter=A", "base", "HEAD", "--",
+                    "*.c", ":!tools").splitlines()
+    findings = []
+    out = project.build / "verify" / "um"
+    for name in added:
+        text = run([*make_args(linux, out, "um"), "C=2", name.removesuffix(".c") + ".o"],
+                   check=False, env=build_environment(project))
+        said = sorted({f"{where}: {problem}" for where, problem in
+                       _warnings(text.stdout + text.stderr) if where.endswith(Path(name).name)})
+        if text.returncode and not said:
+            said = [(text.stderr.strip().splitlines() or ["no message"])[-1]]
+        findings.append(Finding("sparse", name, tuple(said)))
+    return findings
+
+
+def touched_folders(linux: Path) -> list[str]:
+    """block/, and the folders of the C files that the queue changes, as make's targets."""
+    changed = git_out(linux, "diff", "--name-only", "base", "HEAD", "--", "*.c", ":!tools")
+    folders = {"block", *(str(Path(name).parent) for name in changed.splitlines())}
+    present = {name for name in folders
+               if git(linux, "cat-file", "-e", f"base:{name}/Makefile", check=False).returncode == 0}
+    return [f"{name}/" for name in sorted(present)]
+
+
+def _build_prefix(project: Project, linux: Path, folders: Sequence[str]) -> str:
+    out = project.build / "verify" / "um"
+    configure(project, linux, out, "um", fragments(project, linux, out, ("base", "um", "bisect")))
+    return make(project, "prefix", [*make_args(linux, out, "um"), "W=1", *folders],
+                out / "build.log", 150)
+
+
+def _warnings(text: str) -> set[tuple[str, str]]:
+    """File and text of each warning: lines move from patch to patch."""
+    found = {(Path(where).name if where.startswith("/") else where.lstrip("./"), said)
+             for where, said in WARNING.findall(text)}
+    return found | {("make", re.sub(r":\d+", "", said)) for said in OTHER.findall(text)}
+
+
+# --- for people -----------------------------------------------------------------------
+
+
+def report(findings: Sequence[Finding], out: Callable[[str], None] = print) -> None:
+    for finding in findings:
+        out(f"{'ok  ' if finding.ok else 'FAIL'} {finding.check}: {finding.subject}")
+        for problem in finding.problems:
+            out(f"     {problem}")
+    failed = sum(not finding.ok for finding in findings)
+    out(f"{len(findings) - failed} passed, {failed} failed")

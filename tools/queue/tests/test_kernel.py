@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Configuration: an option that does not survive has a name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from patchqueue import kernel
+from patchqueue.common import QueueError
+from patchqueue.verify import _warnings, added_files, maintained
+
+
+def fragment(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_options_that_survive_are_not_reported(tmp_path: Path) -> None:
+    asked = fragment(tmp_path, "a.config", "# why\nCONFIG_A=y\n# CONFIG_B is not set\n")
+    assert kernel.lost_options("CONFIG_A=y\n", [asked]) == []
+
+
+@pytest.mark.parametrize(("config", "lost"), [
+    ("# CONFIG_A is not set\nCONFIG_N=3\n", "CONFIG_A=y (a.config)"),
+    ("CONFIG_A=m\nCONFIG_N=3\n", "CONFIG_A=y (a.config)"),
+    ("CONFIG_A=y\nCONFIG_N=4\n", "CONFIG_N=3 (a.config)"),
+    ("CONFIG_A=y\nCONFIG_N=3\nCONFIG_B=y\n", "CONFIG_B=n (a.config)"),
+])
+def test_a_lost_option_is_named_with_its_fragment(tmp_path: Path, config: str, lost: str) -> None:
+    asked = fragment(tmp_path, "a.config", "CONFIG_A=y\nCONFIG_N=3\n# CONFIG_B is not set\n")
+    assert kernel.lost_options(config, [asked]) == [lost]
+
+
+def test_the_last_fragment_that_names_an_option_decides(tmp_path: Path) -> None:
+    first = fragment(tmp_path, "a.config", "CONFIG_A=y\n")
+    last = fragment(tmp_path, "b.config", "# CONFIG_A is not set\n")
+    assert kernel.lost_options("", [first, last]) == []
+
+
+def test_a_line_that_is_no_option_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(QueueError, match="'CONFIG_A' is no configuration option"):
+        kernel.lost_options("", [fragment(tmp_path, "a.config", "CONFIG_A\n")])
+
+
+def test_first_error_is_the_compilers() -> None:
+    log = "  CC      a.o\na.c:3:1: error: unknown type name 'foo'\nmake: *** [a.o] Error 1\n"
+    assert kernel.first_error(log) == "a.c:3:1: error: unknown type name 'foo'"
+
+
+def test_warnings_are_known_by_file_and_text_not_by_line() -> None:
+    one = _warnings("../linux/block/a.c:10:5: warning: unused variable 'x' [-Wunused-variable]\n")
+    two = _warnings("../linux/block/a.c:99:5: warning: unused variable 'x' [-Wunused-variable]\n")
+    assert one == two and len(one) == 1
+    assert _warnings("  CC      block/warning.o\n") == set()
+
+
+def test_files_that_a_patch_adds_or_moves() -> None:
+    patch = ("--- /dev/null\n+++ b/block/new.c\n@@ -0,0 +1 @@\n+x\n"
+             "--- a/block/old.c\n+++ b/block/old.c\nrename from a.c\nrename to b.c\n")
+    assert added_files(patch) == ["block/new.c", "b.c"]
+
+
+@pytest.mark.parametrize(("name", "covered"), [
+    ("block/cfq.c", True), ("block/deep/x.c", True), ("drivers/one.c", True),
+    ("drivers/deep/one.c", False), ("other.c", False),
+])
+def test_maintained_reads_patterns_as_get_maintainer_does(
+        tmp_path: Path, name: str, covered: bool) -> None:
+    (tmp_path / "MAINTAINERS").write_text(
+        "BLOCK\nF:\tblock/\nF:\tdrivers/*\n\nTHE REST\nF:\t*\nF:\t*/\n")
+    assert maintained(tmp_path, name) is covered

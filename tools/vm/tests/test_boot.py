@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0
+"""One machine, booted: what goes in, what comes out, and how it ends.
+
+Needs the plain kernel; `make check` builds it before.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import vm
+from vm import cli
+
+
+def test_exit_code_output_environment_and_folder_pass_through(tmp_path: Path) -> None:
+    result = vm.run('echo to stdout; echo to stderr >&2; echo "$WORD" > "$VM_OUT/file"; id -u; exit 7',
+                    out=tmp_path, env={"WORD": "two words"}, timeout=240)
+    assert result.exit_code == 7, result.why()
+    assert result.stdout.splitlines() == ["to stdout", "to stderr", "0"]
+    assert (tmp_path / "file").read_text() == "two words\n"
+    assert result.reports == [] and not result.ok
+    assert "Linux version 7" in (tmp_path / "console.log").read_text()
+
+
+def test_checkout_is_seen_and_the_machine_of_the_user_is_not_changed(tmp_path: Path) -> None:
+    probe = Path(__file__).resolve()
+    result = vm.run(f"cat {probe} && touch /usr/vm-wrote-this && ! touch {probe}", out=tmp_path,
+                    timeout=240)
+    assert result.ok, result.why()
+    assert not Path("/usr/vm-wrote-this").exists()
+
+
+def test_a_crash_is_reported_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = cli.main(["run", "--out", str(tmp_path), "--timeout", "240", "--",
+                     "echo c > /proc/sysrq-trigger"])
+    assert code == 3
+    assert "Kernel panic - not syncing: sysrq triggered crash" in capsys.readouterr().err
+
+
+def test_time_that_runs_out_ends_the_machine_and_shows_what_hung(tmp_path: Path) -> None:
+    result = vm.run("sleep 1000", out=tmp_path, timeout=60)
+    assert result.timed_out and result.exit_code is None
+    assert "no end after 60 s" in result.why()
+    assert "vm: still running, this is what is going on:" in result.console
+
+
+def test_no_kernel_and_no_image_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", "--kernel", str(tmp_path / "none"), "--", "true"]) == 125
+    assert "none: no such kernel image" in capsys.readouterr().err
+    bad = tmp_path / "bad"
+    bad.write_bytes(b"no kernel")
+    assert cli.main(["run", "--kernel", str(bad), "--out", str(tmp_path / "o"), "--", "true"]) == 125
+    assert "the kernel did not boot" in capsys.readouterr().err
