@@ -14,8 +14,12 @@ DEBUG=/sys/kernel/debug
 SCHEDULERS=(none mq-deadline kyber bfq cfq)
 PATIENCE_FILE=/dev/shm/vm-patience
 
+# Seconds after which a fio that sleeps is taken to sleep for good.
+FIO_PATIENCE=${FIO_PATIENCE:-45}
+
 DISKS=()
 LOADS=()
+declare -A LOAD_ARGS
 TMP=$(mktemp -d /dev/shm/vm.XXXXXX)
 
 fail()
@@ -50,7 +54,9 @@ clean_up()
 	for pid in $(jobs -p); do
 		kill -INT "$pid" 2> /dev/null
 	done
-	wait
+	for pid in $(jobs -p); do
+		load_wait "$pid"
+	done
 	for disk in "${DISKS[@]}"; do
 		[ -d "$NULLB/$disk" ] || continue
 		echo 0 > "$NULLB/$disk/power"
@@ -172,10 +178,17 @@ verified()
 # what they have written, until load_stop
 load()
 {
+	load_start "$@"
+	load_runs "$1"
+}
+
+# load_start DISK [FIO-ARGUMENT...]: fio leads a process group of its own
+load_start()
+{
 	local disk=$1
 
 	shift
-	fio --output="$TMP/load-$disk" --output-format=json \
+	setsid fio --output="$TMP/load-$disk" --output-format=json \
 		--filename="/dev/$disk" --time_based --runtime=600 --size=8M \
 		--verify_fatal=1 --verify_state_save=0 --randrepeat=1 \
 		--thinktime=500 \
@@ -195,7 +208,17 @@ load()
 		--bs=4k --numjobs=2 --offset=32M --prioclass=2 --prio=7 \
 		> "$TMP/load-$disk.out" 2>&1 &
 	LOADS+=("$disk:$!")
-	load_runs "$disk"
+	LOAD_ARGS[$disk]=${*@Q}
+}
+
+# load_pid DISK: the process group of its load
+load_pid()
+{
+	local one
+
+	for one in "${LOADS[@]}"; do
+		[ "${one%:*}" = "$1" ] && echo "${one#*:}"
+	done
 }
 
 # done_requests DISK
@@ -207,22 +230,83 @@ done_requests()
 	echo $((stat[0] + stat[4] + stat[11] + stat[15]))
 }
 
+# asleep GROUP: whether fio waits for nothing but itself. fio 3.33 does that now
+# and then while its processes start or end: a futex that nobody wakes, no task
+# in the kernel, no request in flight. A task in D or R is the kernel's affair.
+asleep()
+{
+	local task stat rest disk
+
+	for disk in "${DISKS[@]}"; do
+		read -r -a stat 2> /dev/null < "/sys/block/$disk/stat" || continue
+		[ "${stat[8]}" = 0 ] || return 1
+	done
+	for task in /proc/[0-9]*/task/[0-9]*; do
+		read -r stat 2> /dev/null < "$task/stat" || continue
+		rest=${stat##*) }
+		read -r -a rest <<< "$rest"
+		[ "${rest[2]}" = "$1" ] || continue
+		[[ ${rest[0]} = [SZX] ]] || return 1
+	done
+}
+
+# load_again DISK: fio sleeps for good, so another takes its place
+load_again()
+{
+	local pid one kept=()
+
+	pid=$(load_pid "$1")
+	echo "$1: fio sleeps, and nothing is in flight; it is started again"
+	head -n 1 /proc/"$pid"/task/*/{wchan,syscall} 2> /dev/null
+	kill -KILL -- "-$pid"
+	wait "$pid"
+	for one in "${LOADS[@]}"; do
+		[ "${one%:*}" = "$1" ] || kept+=("$one")
+	done
+	LOADS=("${kept[@]}")
+	eval "load_start $1 ${LOAD_ARGS[$1]}"
+}
+
 # load_runs DISK: waits until requests of its load complete
 load_runs()
 {
-	local before one pid=
+	local before now still=$SECONDS again=0
 
-	for one in "${LOADS[@]}"; do
-		[ "${one%:*}" = "$1" ] && pid=${one#*:}
-	done
 	before=$(done_requests "$1")
-	until [ "$(done_requests "$1")" -gt $((before + 20)) ]; do
-		kill -0 "$pid" 2> /dev/null || {
+	until now=$(done_requests "$1"); [ "$now" -gt $((before + 20)) ]; do
+		kill -0 "$(load_pid "$1")" 2> /dev/null || {
 			cat "$TMP/load-$1.out"
 			fail "$1: the load ended"
 		}
 		sleep 0.2
+		if ! asleep "$(load_pid "$1")"; then
+			still=$SECONDS
+		elif [ $((SECONDS - still)) -ge "$FIO_PATIENCE" ]; then
+			[ $((++again)) -le 3 ] || fail "$1: fio does not run"
+			load_again "$1"
+			still=$SECONDS
+		fi
 	done
+}
+
+# load_wait PID: waits for a fio that has been told to end; kills one that sleeps
+# for good, which is as good as one ended by the signal
+load_wait()
+{
+	local still=$SECONDS
+
+	while kill -0 "$1" 2> /dev/null; do
+		sleep 0.2
+		if ! asleep "$1"; then
+			still=$SECONDS
+		elif [ $((SECONDS - still)) -ge "$FIO_PATIENCE" ]; then
+			echo "fio sleeps instead of ending; it is killed"
+			kill -KILL -- "-$1"
+			wait "$1"
+			return 137
+		fi
+	done
+	wait "$1"
 }
 
 # load_end [any]: ends the load of all disks; without "any", whatever went wrong
@@ -235,9 +319,10 @@ load_end()
 		disk=${one%:*} pid=${one#*:}
 		[ "${1:-}" = any ] || load_runs "$disk"
 		kill -INT "$pid" 2> /dev/null
-		wait "$pid"
+		load_wait "$pid"
 		code=$?
-		[ "${1:-}" = any ] && continue
+		# 137: fio slept and left no report; it ran until just now.
+		[ "${1:-}" = any ] || [ "$code" = 137 ] && continue
 		# 128: ended by the signal.
 		[ "$code" -eq 128 ] || [ "$code" -eq 0 ] || {
 			cat "$TMP/load-$disk.out"
