@@ -117,6 +117,7 @@ class Guests:
             *guard,
             str(self.kernel),
             "time-travel=inf-cpu",
+            "norandmaps",
             "seccomp=auto",
             "root=/dev/root",
             "rootfstype=hostfs",
