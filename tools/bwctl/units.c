@@ -18,26 +18,26 @@
 struct unit {
 	const char *name;
 	uint64_t scale;
+	bool has_prefix;	/* k, M or G, which counts in either case */
 };
 
 /*
  * In bits.  The largest scale times 10^MAX_DECIMALS must fit into 64 bits.
- * The prefix counts in either case; 'b' and 'B' do not mean the same, and
- * "Mb" could be either, so it is refused.
+ * 'b' and 'B' do not mean the same, and "Mb" could be either: it is refused.
  */
 static const struct unit rate_units[] = {
-	{ "", 8 }, { "B", 8 },
-	{ "K", 8ull << 10 }, { "M", 8ull << 20 }, { "G", 8ull << 30 },
-	{ "KiB", 8ull << 10 }, { "MiB", 8ull << 20 }, { "GiB", 8ull << 30 },
-	{ "kB", 8000 }, { "MB", 8000000 }, { "GB", 8000000000 },
-	{ "bit", 1 }, { "kbit", 1000 }, { "Mbit", 1000000 }, { "Gbit", 1000000000 },
-	{ NULL, 0 }
+	{ "", 8, false }, { "B", 8, false }, { "bit", 1, false },
+	{ "K", 8ull << 10, true }, { "M", 8ull << 20, true }, { "G", 8ull << 30, true },
+	{ "KiB", 8ull << 10, true }, { "MiB", 8ull << 20, true }, { "GiB", 8ull << 30, true },
+	{ "kB", 8000, true }, { "MB", 8000000, true }, { "GB", 8000000000, true },
+	{ "kbit", 1000, true }, { "Mbit", 1000000, true }, { "Gbit", 1000000000, true },
+	{ NULL, 0, false }
 };
 
 /* In nanoseconds.  A time without a unit is refused: "200" is not clear. */
 static const struct unit time_units[] = {
-	{ "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 },
-	{ NULL, 0 }
+	{ "us", 1000, false }, { "ms", 1000000, false }, { "s", 1000000000, false },
+	{ NULL, 0, false }
 };
 
 static bool is_digit(char c)
@@ -50,26 +50,22 @@ static char lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-static bool is_prefix(char c)
+/* Whether @text, of @length characters, names the unit. */
+static bool names_unit(const struct unit *unit, const char *text, size_t length)
 {
-	return c && strchr("kmgKMG", c);
-}
-
-/* Whether the first @length characters of @text name the unit @name. */
-static bool names_unit(const char *name, const char *text, size_t length)
-{
-	if (strlen(name) != length)
+	if (strlen(unit->name) != length)
 		return false;
-	if (length && is_prefix(name[0]) && lower(name[0]) == lower(text[0]))
-		return !strncmp(name + 1, text + 1, length - 1);
-	return !strncmp(name, text, length);
+	if (unit->has_prefix)
+		return lower(unit->name[0]) == lower(text[0]) &&
+		       !strncmp(unit->name + 1, text + 1, length - 1);
+	return !strncmp(unit->name, text, length);
 }
 
 static const struct unit *find_unit(const struct unit *units, const char *text,
 				    size_t length)
 {
 	for (; units->name; units++)
-		if (names_unit(units->name, text, length))
+		if (names_unit(units, text, length))
 			return units;
 	return NULL;
 }
