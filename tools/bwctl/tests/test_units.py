@@ -105,16 +105,19 @@ def expected(integer: str, decimals: str | None, scale: int) -> Fraction | None:
     return result if result < 2**64 else None
 
 
-def drawn(seed: int, count: int) -> list[str]:
+UNITS = {"rate": ["", "B", "bit", "s", *(p + b for p in "kmgKMG" for b in ("", "B", "iB", "bit"))],
+         "time": ["s", "ms", "us", "s", "ms", "us", "", "M"]}
+
+
+def drawn(kind: str, seed: int, count: int) -> list[str]:
     """Texts that are good, nearly good, or anything."""
     draw = random.Random(seed)
-    units = ["", "B", "bit", "s", "ms", "us", *(p + b for p in "kmgKMG" for b in ("", "B", "iB", "bit"))]
     texts = []
     for _ in range(count):
         number = str(draw.choice([0, 1, draw.randrange(1024), draw.randrange(2**33), draw.randrange(2**66)]))
         if draw.random() < 0.5:
             number += "." + "".join(draw.choice("0123456789") for _ in range(draw.randrange(1, 12)))
-        text = number + draw.choice(units) + draw.choice(["", "", "/s"])
+        text = number + draw.choice(UNITS[kind]) + draw.choice(["", "", "", "/s"])
         for _ in range(draw.choice([0, 0, 0, 1, 2])):
             at = draw.randrange(len(text) + 1)
             text = draw.choice([text[:at] + draw.choice("0159.-+ eEKMGkmgiBbtus/\t\x01%") + text[at:],
@@ -128,7 +131,7 @@ def drawn(seed: int, count: int) -> list[str]:
 @pytest.mark.parametrize("kind", ["rate", "time"])
 @pytest.mark.parametrize("seed", range(3))
 def test_drawn_texts_are_judged_as_by_fractions(builds: Builds, kind: str, seed: int) -> None:
-    texts = drawn(seed, 4000)
+    texts = drawn(kind, seed, 4000)
     reference = expected_rate if kind == "rate" else expected_time
     judged = {True: 0, False: 0}
     for text, answer in zip(texts, ask(builds, kind, texts), strict=True):
