@@ -30,7 +30,7 @@ def test_slash_in_a_name_is_an_exclamation_mark_in_sysfs(world: World) -> None:
 
 @pytest.mark.parametrize("kind", ["disk", "partition"])
 def test_files_and_folders_mean_the_disk_of_their_file_system(world: World, tmp_path: Path, kind: str) -> None:
-    number = os.stat(tmp_path).st_dev
+    number = tmp_path.stat().st_dev
     text = f"{os.major(number)}:{os.minor(number)}"
     world.disk("sdz", "[none]", number=text if kind == "disk" else None)
     if kind == "partition":

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
+import shutil
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DEFAULT_DELAYS, Result, World, one_line, value
+from conftest import DEFAULT_DELAYS, Builds, Result, World, one_line, value
 
 PRIORITY = value(24, 3)
 BE4 = 2 << 13 | 4
@@ -271,19 +273,19 @@ def test_folder_in_place_of_the_file_is_said(world: World) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
-def test_debugfs_of_root_is_said_to_others(world: World) -> None:
-    world.disk("sda")
-    world.sched("sda", line())
-    world.debugfs.chmod(0o700)
-    for folder in [world.root, *world.root.parents][:3]:
-        folder.chmod(folder.stat().st_mode | 0o055)
-    world.tool.chmod(0o755)
-    world.tool.parent.chmod(0o755)
-    done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", world.tool, "show", "sda"],
-                          env={**os.environ, **world.env}, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("sda: cfq")
-    assert "reservations: Permission denied; root may read it" in done.stderr
+def test_debugfs_of_root_is_said_to_others(builds: Builds) -> None:
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own are for its user only
+        root = Path(folder)
+        root.chmod(0o755)
+        world = World(Path(shutil.copy(builds.tool, root)), root)
+        world.disk("sda")
+        world.sched("sda", line())
+        world.debugfs.chmod(0o700)
+        world.tool = Path("/usr/bin/setpriv")
+        result = world.run("--reuid=65534", "--regid=65534", "--clear-groups", str(root / "bwctl"), "show", "sda")
+    assert result.code == 0, result
+    assert result.out.startswith("sda: cfq")
+    assert "reservations: Permission denied; root may read it" in result.err
 
 
 def test_show_refuses_a_wrong_command_line(world: World) -> None:
