@@ -6,12 +6,15 @@
  * EINVAL, EPERM, ENOSYS, EIO.  BWCTL_FAKE_STATE is a folder with one file for each
  * thread, named by its id, that holds its priority.  A thread exists when it
  * has a file or is the caller; "gone" in its file: it ends before it is set.
+ * BWCTL_FAKE_SPAWN is a folder that appears when a priority is set: a thread
+ * that starts meanwhile.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../ioprio.h"
@@ -62,6 +65,8 @@ int thread_set_ioprio(pid_t tid, int ioprio)
 
 	if (answer())
 		return answer();
+	if (getenv("BWCTL_FAKE_SPAWN"))
+		mkdir(getenv("BWCTL_FAKE_SPAWN"), 0777);
 	if (thread_get_ioprio(tid) < 0)
 		return -ESRCH;
 	state_path(tid, path, sizeof(path));

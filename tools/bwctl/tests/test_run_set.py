@@ -131,6 +131,15 @@ def test_set_ignores_a_thread_that_ends_meanwhile(world: World) -> None:
     assert world.ioprio(102) == PRIORITY
 
 
+def test_set_finds_a_thread_that_starts_meanwhile(world: World) -> None:
+    world.process(100, {100: 0, 105: 0})
+    late = world.proc / "100/task/105"
+    late.rmdir()
+    world.env["BWCTL_FAKE_SPAWN"] = str(late)
+    assert world.run("set", *RESERVE, "100").code == 0
+    assert (world.ioprio(100), world.ioprio(105)) == (PRIORITY, PRIORITY)
+
+
 def test_set_says_that_a_process_whose_threads_all_ended_does_not_exist(world: World) -> None:
     world.process(100, {100: "gone"})
     assert "there is no such process" in one_line(world.run("set", *RESERVE, "100"), 1)
