@@ -109,3 +109,10 @@ def test_stack_that_stands_on_itself_ends(world: World) -> None:
     world.stack("dm-1", "dm-0")
     (world.sysfs / "block/dm-0/slaves/dm-1").symlink_to(world.sysfs / "block/dm-1")
     assert world.run("show", "dm-0").code == 0
+
+
+def test_block_device_that_sysfs_lacks_is_said(world: World) -> None:
+    node = next((path for path in Path("/dev").iterdir() if path.is_block_device()), None)
+    if not node:
+        pytest.skip("no block device here")
+    assert f"show: the block device {node} (" in one_line(world.run("show", str(node)), 1)

@@ -171,3 +171,14 @@ def test_endless_argument_is_cut(world: World) -> None:
 
 def test_bytes_that_are_no_text_are_refused(world: World) -> None:
     one_line(world.run("encode", "--rate", b"\xff\xfe", "--delay", "1s"), 2)
+
+
+def test_encode_and_decode_refuse_a_wrong_command_line(world: World) -> None:
+    assert "encode: '7' is too much" in one_line(world.run("encode", "--rate", "3M", "--delay", "1s", "7"), 2)
+    assert "encode: --rate is missing" in one_line(world.run("encode"), 2)
+    assert "decode: the number is missing" in one_line(world.run("decode"), 2)
+
+
+def test_decode_gives_the_level_of_other_classes_in_json(world: World) -> None:
+    assert world.run("decode", "--json", str(2 << 13 | 4)).json == {
+        "priorities": [{"ioprio": 2 << 13 | 4, "class": "be", "level": 4}]}

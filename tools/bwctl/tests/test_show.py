@@ -233,6 +233,23 @@ def test_damaged_counter_is_left_out_and_said(world: World, damage: str) -> None
     assert "1 lines of " in result.err
 
 
+def test_rate_that_is_no_multiple_is_shown_in_bytes(world: World) -> None:
+    world.disk("sda")
+    world.sched("sda", line(rate=1000001) + line(rate=393216) + line(rate=0))
+    shown = [row[1:3] for row in rows(world.run("show", "sda"))[-3:]]
+    assert shown == [["1000001", "B/s"], ["384", "KiB/s"], ["0", "B/s"]]
+
+
+@pytest.mark.parametrize("tokens, text", [
+    (0, "0 B"), (-1023, "-1023 B"), (1024, "1.0 KiB"), (1048575, "1.0 MiB"), (-3 * 2**30, "-3.0 GiB"),
+    (2**63 - 1, "8.0 EiB"), (1023 * 1024, "1023.0 KiB"),
+])
+def test_tokens_are_shown_with_a_unit(world: World, tokens: int, text: str) -> None:
+    world.disk("sda")
+    world.sched("sda", line(tokens=tokens))
+    assert world.run("show", "sda").out.splitlines()[-1].split()[5:7] == text.split()
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_drawn_damage_never_ends_the_program(world: World, seed: int) -> None:
     draw = random.Random(seed)
