@@ -58,6 +58,13 @@ def test_file_system_without_a_disk_number_is_found_by_its_mount(world: World, t
     assert shown(world, str(place)) == ["sdb"]
 
 
+def test_mount_whose_name_only_begins_alike_is_another(world: World, tmp_path: Path) -> None:
+    world.disk("sdb", "[none]")
+    (tmp_path / "films").mkdir()
+    mountinfo(world, "20 1 0:19 / / rw - btrfs /dev/sdb rw", f"22 20 0:40 / {tmp_path}/film rw - tmpfs tmpfs rw")
+    assert shown(world, str(tmp_path / "films")) == ["sdb"]
+
+
 def test_later_mount_at_a_place_hides_the_earlier_one(world: World, tmp_path: Path) -> None:
     world.disk("sdb", "[none]")
     mountinfo(world, f"21 20 0:33 / {tmp_path} rw - tmpfs tmpfs rw", f"22 20 0:33 / {tmp_path} rw - btrfs /dev/sdb rw")

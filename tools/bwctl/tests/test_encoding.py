@@ -182,3 +182,13 @@ def test_encode_and_decode_refuse_a_wrong_command_line(world: World) -> None:
 def test_decode_gives_the_level_of_other_classes_in_json(world: World) -> None:
     assert world.run("decode", "--json", str(2 << 13 | 4)).json == {
         "priorities": [{"ioprio": 2 << 13 | 4, "class": "be", "level": 4}]}
+
+
+@pytest.mark.parametrize("rate, delay, rounded", [
+    ("128K", "1s", (False, False)), ("128.000000001K", "1s", (True, False)), ("131072.000000001", "1s", (True, False)),
+    ("128K", "1000.000001ms", (False, True)), ("128K", "25000.0001us", (False, True)),
+])
+def test_the_smallest_remainder_counts_as_rounded(world: World, rate: str, delay: str,
+                                                  rounded: tuple[bool, bool]) -> None:
+    found = world.run("encode", "--rate", rate, "--delay", delay, "--json").json
+    assert (found["rate_rounded"], found["delay_rounded"]) == rounded
