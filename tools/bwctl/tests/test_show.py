@@ -84,6 +84,7 @@ def test_delay_is_that_of_the_table_that_all_devices_have(world: World) -> None:
 def test_delay_is_a_level_where_tables_differ(world: World) -> None:
     world.disk("sda")
     world.disk("sdb", delays=[10, 20, 40, 80, 160, 320, 640, 1280])
+    world.disk("sdc")
     world.process(100, {100: PRIORITY})
     thread = world.run("show", "--json", "100").json["processes"][0]["threads"][0]
     assert (thread["delay_level"], thread["delay_ms"]) == (3, None)
@@ -91,7 +92,7 @@ def test_delay_is_a_level_where_tables_differ(world: World) -> None:
 
 
 @pytest.mark.parametrize("command, text, in_json", [
-    (b"a\x1b[2Jb", "a?[2Jb", "a\x1b[2Jb"), (b'q"\\', 'q"\\', 'q"\\'), (b"caf\xc3\xa9", "café", "café"),
+    (b"a\x1b[2Jb\x7f", "a?[2Jb?", "a\x1b[2Jb\x7f"), (b'q"\\', 'q"\\', 'q"\\'), (b"caf\xc3\xa9", "café", "café"),
     (b"x" * 200, "x" * 63, "x" * 63),
 ])
 def test_command_names_cannot_drive_the_terminal_nor_break_json(world: World, command: bytes, text: str,
