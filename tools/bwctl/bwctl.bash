@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0
+# bash completion of bwctl(8); needs no other file.
+# shellcheck shell=bash
+
+_bwctl_options() {
+	case $1 in
+	run) echo --rate --delay --device --quiet --help ;;
+	set) echo --rate --delay --device --none --thread --quiet --help ;;
+	show|check|decode) echo --json --help ;;
+	encode) echo --rate --delay --device --quiet --json --help ;;
+	esac
+}
+
+# Disks and partitions.
+_bwctl_devices() {
+	local path
+	for path in "${BWCTL_SYSFS:-/sys}"/class/block/*; do
+		[ -e "$path" ] && echo "${path##*/}"
+	done
+}
+
+_bwctl_pids() {
+	local path
+	for path in "${BWCTL_PROC:-/proc}"/[1-9]*; do
+		[ -d "$path/task" ] && echo "${path##*/}"
+	done
+}
+
+# Words that begin with what is typed: the arguments, split at blanks.
+_bwctl_words() {
+	mapfile -t COMPREPLY < <(compgen -W "$*" -- "$cur")
+}
+
+# Device names, or paths once a path is begun.
+_bwctl_device_or_path() {
+	case $cur in
+	*/*|.*) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); compopt -o filenames 2> /dev/null ;;
+	*) _bwctl_words "$(_bwctl_devices) $1" ;;
+	esac
+}
+
+# The index of the command that `bwctl run` runs; fails where none is begun.
+_bwctl_run_command() {
+	local i
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		--) echo $((i + 1)); return ;;
+		--rate|--delay|--device) ((i++)) || true; [ "${COMP_WORDS[i]}" != = ] || ((i++)) ;;
+		-*) ;;
+		*) echo "$i"; return ;;
+		esac
+	done
+	return 1
+}
+
+# What the run command is completed with: its own completion where there is one.
+_bwctl_foreign() {
+	local start=$1
+	if declare -F _command_offset > /dev/null; then
+		_command_offset "$start"
+	elif [ "$COMP_CWORD" = "$start" ]; then
+		mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		compopt -o filenames 2> /dev/null
+	fi
+}
+
+_bwctl() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} start
+	local command=${COMP_WORDS[1]-}
+	COMPREPLY=()
+
+	if [ "$COMP_CWORD" = 1 ]; then
+		_bwctl_words run set show check encode decode --help --version
+		return
+	fi
+	if [ "$command" = run ] && start=$(_bwctl_run_command); then
+		_bwctl_foreign "$start"
+		return
+	fi
+	# bash splits --rate=3M into three words
+	if [ "$cur" = = ]; then
+		cur=
+	elif [ "$prev" = = ]; then
+		prev=${COMP_WORDS[COMP_CWORD-2]}
+	fi
+	case $prev in
+	--rate) _bwctl_words 1M 2M 3M 5M 10M 24Mbit; return ;;
+	--delay) _bwctl_words 25ms 50ms 100ms 200ms 500ms 800ms 1s 2s; return ;;
+	--device) _bwctl_device_or_path; return ;;
+	esac
+	case $cur in
+	-*) _bwctl_words "$(_bwctl_options "$command")"; return ;;
+	esac
+	case $command in
+	run) mapfile -t COMPREPLY < <(compgen -c -- "$cur") ;;
+	set) _bwctl_words "$(_bwctl_pids)" ;;
+	show) _bwctl_device_or_path "$(_bwctl_pids)" ;;
+	check) _bwctl_device_or_path ;;
+	esac
+}
+
+complete -F _bwctl bwctl

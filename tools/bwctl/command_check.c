@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * bwctl check: does this kernel, device and scheduler honour the class?  The
+ * checks go from the kernel to the drive; one that depends on one that failed is
+ * skipped.  A stacked device is honoured when each disk below it is.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "device.h"
+#include "json.h"
+
+enum status { OK, NO, SKIPPED };
+
+struct report {
+	bool json;
+	bool honoured;
+};
+
+/*
+ * One result: @name says what was checked, @found what is so, @advice what to
+ * do, NULL for nothing.
+ */
+static void result(struct report *report, enum status status, const char *name, const char *device,
+		   const char *found, const char *advice)
+{
+	static const char *const marks[] = { [OK] = "ok", [NO] = "NO", [SKIPPED] = "-" };
+	static const char *const words[] = { [OK] = "ok", [NO] = "no", [SKIPPED] = "skipped" };
+
+	if (status == NO)
+		report->honoured = false;
+	if (report->json) {
+		json_object(NULL);
+		json_string("check", name);
+		if (device)
+			json_string("device", device);
+		else
+			json_null("device");
+		json_string("status", words[status]);
+		json_string("found", found);
+		if (advice)
+			json_string("advice", advice);
+		else
+			json_null("advice");
+		json_end_object();
+		return;
+	}
+	printf("%-2s  %-10s %s%s%s\n", marks[status], name, device ? device : "", device ? ": " : "",
+	       found);
+	if (advice)
+		printf("    %-10s %s\n", "", advice);
+}
+
+/* --- the kernel -------------------------------------------------------------- */
+
+/* What ioprio_set answers in a child, whose priority is nobody's: 0 or -errno. */
+static int try_class(void)
+{
+	int status;
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (child < 0)
+		return -errno;
+	if (!child)
+		_exit(-thread_set_ioprio(0, IOPRIO_BW_VALUE(1, 0)));
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
+}
+
+static void check_class(struct report *report)
+{
+	char found[LINE_SIZE];
+	int error = try_class();
+
+	switch (error) {
+	case 0:
+		result(report, OK, "kernel", NULL, "knows the class, and may set it for you", NULL);
+		break;
+	case -EPERM:
+		result(report, OK, "kernel", NULL, "knows the class",
+		       "you lack the right to set it: CAP_SYS_NICE or CAP_SYS_ADMIN is needed (try as root)");
+		break;
+	case -EINVAL:
+		result(report, NO, "kernel", NULL, "does not know the class",
+		       "boot a kernel with the patches of the bandwidth class");
+		break;
+	default:
+		put_text(found, sizeof(found), "does not tell whether it knows the class: ioprio_set: %s",
+			 strerror(-error));
+		result(report, NO, "kernel", NULL, found,
+		       error == -ENOSYS ? "boot a kernel with CONFIG_BLOCK and ioprio_set" :
+		       "ask whoever confines this process (seccomp, a container) to allow ioprio_set");
+		break;
+	}
+}
+
+/* --- one disk ------------------------------------------------------------------ */
+
+static bool check_scheduler(struct report *report, const char *disk)
+{
+	char active[LINE_SIZE], found[LINE_SIZE * 2], advice[LINE_SIZE];
+	int error = disk_scheduler(disk, active, sizeof(active));
+
+	if (error) {
+		put_text(found, sizeof(found), "has no queue/scheduler: %s", strerror(-error));
+		result(report, NO, "scheduler", disk, found, "name the disk that the data is on");
+		return false;
+	}
+	if (!strcmp(active, "cfq")) {
+		result(report, OK, "scheduler", disk, "cfq is active", NULL);
+		return true;
+	}
+	if (disk_offers(disk, "cfq")) {
+		put_text(found, sizeof(found), "%s is active", active);
+		put_text(advice, sizeof(advice), "echo cfq > /sys/block/%s/queue/scheduler", disk);
+	} else {
+		put_text(found, sizeof(found), "%s is active, and cfq is not available", active);
+		put_text(advice, sizeof(advice),
+			 "modprobe cfq-iosched (a kernel with CONFIG_IOSCHED_CFQ), then echo cfq > /sys/block/%s/queue/scheduler",
+			 disk);
+	}
+	result(report, NO, "scheduler", disk, found, advice);
+	return false;
+}
+
+/* The first of the class's tunables that is missing, or NULL. */
+static const char *missing_tunable(const char *disk)
+{
+	static const char *const names[] = {
+		"bw_delays_ms", "bw_bucket_ms", "bw_debt_percent", "bw_depth", "bw_elevator"
+	};
+	char file[64], text[LINE_SIZE];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		put_text(file, sizeof(file), "queue/iosched/%s", names[i]);
+		if (disk_read(disk, file, text, sizeof(text)) < 0)
+			return names[i];
+	}
+	return NULL;
+}
+
+static void check_tunables(struct report *report, const char *disk, bool active)
+{
+	unsigned int delays_ms[IOPRIO_BW_NR_DELAYS];
+	char delays[LINE_SIZE], found[LINE_SIZE * 2];
+	const char *missing;
+
+	if (!active) {
+		result(report, SKIPPED, "tunables", disk, "not looked for: cfq is not active", NULL);
+		return;
+	}
+	missing = missing_tunable(disk);
+	if (missing) {
+		put_text(found, sizeof(found), "queue/iosched/%s is missing: this cfq does not have the class",
+			 missing);
+		result(report, NO, "tunables", disk, found,
+		       "boot a kernel with the patches of the bandwidth class, and its own cfq-iosched module");
+	} else if (disk_delays_ms(disk, delays_ms)) {
+		result(report, NO, "tunables", disk, "queue/iosched/bw_delays_ms is not eight numbers",
+		       "use the bwctl that came with this kernel");
+	} else {
+		format_delays(delays, delays_ms);
+		put_text(found, sizeof(found), "delays %s ms", delays);
+		result(report, OK, "tunables", disk, found, NULL);
+	}
+}
+
+static bool check_rotation(struct report *report, const char *disk)
+{
+	uint64_t rotational;
+
+	if (!disk_read_number(disk, "queue/rotational", &rotational)) {
+		result(report, OK, "rotation", disk, "not known", NULL);
+		return false;
+	}
+	if (rotational)
+		result(report, OK, "rotation", disk, "rotating: reservations are served in the disk's order",
+		       NULL);
+	else
+		result(report, OK, "rotation", disk, "not rotating: reservations are served by deadline (edf)",
+		       "nothing to do; should it be a rotating disk behind a controller, echo 1 > queue/rotational");
+	return rotational != 0;
+}
+
+/* The drive's own queue can put other requests before one with a deadline. */
+static void check_depth(struct report *report, const char *disk, bool rotating)
+{
+	char found[LINE_SIZE], advice[LINE_SIZE];
+	uint64_t depth, others;
+
+	if (!disk_read_number(disk, "device/queue_depth", &depth)) {
+		result(report, OK, "drive", disk, "its queue depth is not known", NULL);
+		return;
+	}
+	put_text(found, sizeof(found), "queues %llu commands", (unsigned long long)depth);
+	if (!rotating || depth <= 1) {
+		result(report, OK, "drive", disk, found, NULL);
+		return;
+	}
+	if (!disk_read_number(disk, "queue/iosched/bw_depth", &others))
+		others = depth;
+	put_text(advice, sizeof(advice),
+		 "it may delay a deadline by %llu requests (bw_depth); to be strict, echo 1 > /sys/block/%s/device/queue_depth",
+		 (unsigned long long)(others < depth ? others : depth), disk);
+	result(report, OK, "drive", disk, found, advice);
+}
+
+static void check_disk(struct report *report, const char *disk)
+{
+	bool active = check_scheduler(report, disk);
+
+	check_tunables(report, disk, active);
+	check_depth(report, disk, check_rotation(report, disk));
+}
+
+/* --- the device ------------------------------------------------------------------ */
+
+static void check_stack(struct report *report, const char *name, const struct disk_list *disks)
+{
+	char found[LINE_SIZE] = "stacked: the reservation works on the disks below it:", more[LINE_SIZE];
+
+	if (disks->count == 1 && !strcmp(disks->names[0], name)) {
+		result(report, OK, "stack", name, "not stacked: the reservation works on it", NULL);
+		return;
+	}
+	for (size_t i = 0; i < disks->count; i++) {
+		put_text(more, sizeof(more), "%s %s", found, disks->names[i]);
+		strcpy(found, more);
+	}
+	result(report, OK, "stack", name, found, NULL);
+}
+
+static void check_device(struct report *report, const char *text)
+{
+	struct disk_list disks = { 0 };
+	char name[DISK_NAME], why[LINE_SIZE];
+
+	if (disk_find(text, name, why)) {
+		result(report, NO, "device", NULL, why, "lsblk lists the devices");
+		return;
+	}
+	result(report, OK, "device", name, "exists", NULL);
+	disk_bottoms(name, &disks);
+	check_stack(report, name, &disks);
+	for (size_t i = 0; i < disks.count; i++)
+		check_disk(report, disks.names[i]);
+	disk_list_free(&disks);
+}
+
+int command_check(const struct options *options)
+{
+	struct report report = { .json = options->json, .honoured = true };
+
+	if (options->nr_operands != 1) {
+		say("check: one device is needed (see bwctl check --help)");
+		return EXIT_BAD_USE;
+	}
+	if (report.json) {
+		json_object(NULL);
+		json_array("checks");
+	}
+	check_class(&report);
+	check_device(&report, options->operands[0]);
+	if (report.json) {
+		json_end_array();
+		json_bool("honoured", report.honoured);
+		json_end();
+	} else {
+		printf("%s\n", report.honoured ? "The class is honoured." : "The class is not honoured.");
+	}
+	return report.honoured ? EXIT_DONE : EXIT_FAILED;
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+/* bwctl run and bwctl set: give a priority to a command or to processes. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "ioprio.h"
+#include "proc.h"
+#include "request.h"
+#include "util.h"
+
+int command_run(const struct options *options)
+{
+	struct request request;
+	int code, error;
+
+	if (!options->nr_operands) {
+		say("run: the command is missing (see bwctl run --help)");
+		return EXIT_BAD_USE;
+	}
+	code = make_request(options, &request);
+	if (code)
+		return code;
+	error = thread_set_ioprio(0, request_ioprio(&request));
+	if (error) {
+		say_refused(error, "run", true);
+		return EXIT_FAILED;
+	}
+	execvp(options->operands[0], options->operands);
+	error = errno;
+	say("run: %s: %s", options->operands[0], strerror(error));
+	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
+}
+
+/*
+ * One walk over the threads of a process.  After the first one, those that have
+ * the priority already are left alone.  Returns how many were set, or -errno.
+ */
+static int set_threads(pid_t pid, int ioprio, bool first)
+{
+	struct id_list threads;
+	int error = list_threads(pid, &threads), changed = 0;
+
+	for (size_t i = 0; i < threads.count && !error; i++) {
+		if (!first && thread_get_ioprio(threads.ids[i]) == ioprio)
+			continue;
+		error = thread_set_ioprio(threads.ids[i], ioprio);
+		if (error == -ESRCH)	/* it has ended meanwhile */
+			error = 0;
+		else
+			changed++;
+	}
+	free(threads.ids);
+	return error ? error : changed;
+}
+
+/*
+ * A thread that is started during a walk by one that was not yet set lacks the
+ * priority, so walk until nothing is left to do.  The kernel gives a zombie no
+ * priority: an end is needed.
+ */
+static int set_process(pid_t pid, int ioprio)
+{
+	const int max_walks = 8;
+	int changed = set_threads(pid, ioprio, true);
+
+	if (changed <= 0)
+		return changed ? changed : -ESRCH;
+	for (int walk = 1; walk < max_walks && changed > 0; walk++)
+		changed = set_threads(pid, ioprio, false);
+	/* that it has ended since is no failure */
+	return changed > 0 || changed == -ESRCH ? 0 : changed;
+}
+
+static bool parse_pid(const char *text, pid_t *pid)
+{
+	uint64_t value;
+
+	if (!parse_decimal(text, INT_MAX, &value) || !value)
+		return false;
+	*pid = (pid_t)value;
+	return true;
+}
+
+static int set_one(pid_t pid, int ioprio, const struct options *options)
+{
+	char whom[64];
+	int error;
+
+	error = options->thread ? thread_set_ioprio(pid, ioprio) : set_process(pid, ioprio);
+	if (!error)
+		return EXIT_DONE;
+	put_text(whom, sizeof(whom), "%s %d", options->thread ? "thread" : "process", (int)pid);
+	if (error == -ESRCH)
+		say("%s: there is no such %s", whom, options->thread ? "thread" : "process");
+	else if (error == -EPERM && options->none)
+		say("%s: not permitted: processes of other users need CAP_SYS_NICE (try as root)", whom);
+	else
+		say_refused(error, whom, false);
+	return EXIT_FAILED;
+}
+
+static int check_set(const struct options *options)
+{
+	pid_t pid;
+
+	if (!options->nr_operands) {
+		say("set: the process ID is missing (see bwctl set --help)");
+		return EXIT_BAD_USE;
+	}
+	if (options->none && (options->rate || options->delay || options->device)) {
+		say("set: --none goes with neither --rate, --delay nor --device");
+		return EXIT_BAD_USE;
+	}
+	for (int i = 0; i < options->nr_operands; i++) {
+		if (!parse_pid(options->operands[i], &pid)) {
+			say("set: '%s' is not a process ID", options->operands[i]);
+			return EXIT_BAD_USE;
+		}
+	}
+	return EXIT_DONE;
+}
+
+int command_set(const struct options *options)
+{
+	struct request request;
+	int code = check_set(options), ioprio = 0, failed = EXIT_DONE;
+	pid_t pid = 0;
+
+	if (!code && !options->none) {
+		code = make_request(options, &request);
+		if (!code)
+			ioprio = request_ioprio(&request);
+	}
+	if (code)
+		return code;
+	for (int i = 0; i < options->nr_operands; i++) {
+		parse_pid(options->operands[i], &pid);
+		failed |= set_one(pid, ioprio, options);
+	}
+	return failed;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The command line, the same way for every command. */
+#ifndef BWCTL_OPTIONS_H
+#define BWCTL_OPTIONS_H
+
+#include <stdbool.h>
+
+enum {
+	OPTION_RATE = 1 << 0,
+	OPTION_DELAY = 1 << 1,
+	OPTION_DEVICE = 1 << 2,
+	OPTION_NONE = 1 << 3,
+	OPTION_THREAD = 1 << 4,
+	OPTION_QUIET = 1 << 5,
+	OPTION_JSON = 1 << 6,
+	OPTION_HELP = 1 << 7,		/* every command has it */
+	OPTION_OPERANDS_LAST = 1 << 8,	/* what follows the first operand is not ours */
+};
+
+struct options {
+	const char *command;
+	const char *rate;
+	const char *delay;
+	const char *device;
+	bool none;
+	bool thread;
+	bool quiet;
+	bool json;
+	bool help;
+	char **operands;
+	int nr_operands;
+};
+
+/* Parse what follows the command, argv[0].  false: it is wrong, and was said. */
+bool parse_options(int argc, char **argv, unsigned int allowed, struct options *options);
+
+#endif

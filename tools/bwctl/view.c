@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Prints what bwctl show has gathered. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "units.h"
+#include "view.h"
+
+/* --- text -------------------------------------------------------------------- */
+
+/* "200 ms", or the level where devices differ in what it means. */
+static void format_delay(char text[AMOUNT_TEXT], const struct view *view, int ioprio)
+{
+	if (IOPRIO_PRIO_CLASS(ioprio) != IOPRIO_CLASS_BW)
+		put_text(text, AMOUNT_TEXT, "-");
+	else if (view->has_common)
+		put_text(text, AMOUNT_TEXT, "%u ms", view->common_ms[IOPRIO_BW_DELAY(ioprio)]);
+	else
+		put_text(text, AMOUNT_TEXT, "level %d", IOPRIO_BW_DELAY(ioprio));
+}
+
+static void format_reserved(char text[AMOUNT_TEXT], int ioprio)
+{
+	if (IOPRIO_PRIO_CLASS(ioprio) == IOPRIO_CLASS_BW)
+		format_rate(text, (uint64_t)IOPRIO_BW_RATE(ioprio) * IOPRIO_BW_RATE_UNIT);
+	else
+		put_text(text, AMOUNT_TEXT, "-");
+}
+
+static void print_process_row(const struct view *view, const struct process *process,
+			      const char *threads, int ioprio)
+{
+	char rate[AMOUNT_TEXT], delay[AMOUNT_TEXT], command[COMMAND_SIZE];
+
+	format_reserved(rate, ioprio);
+	format_delay(delay, view, ioprio);
+	strcpy(command, process->command);
+	make_printable(command);
+	printf("%8d  %-9s  %-7s  %14s  %8s  %s\n", (int)process->pid, threads,
+	       ioprio_class_name(ioprio), rate, delay, command);
+}
+
+/* The number of threads with this priority, 0 if an earlier one has it. */
+static size_t count_like(const struct process *process, size_t index)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < process->count; i++) {
+		if (process->threads[i].ioprio != process->threads[index].ioprio)
+			continue;
+		if (i < index)
+			return 0;
+		count++;
+	}
+	return count;
+}
+
+/* A line for each priority that threads of the process have. */
+static void print_grouped(const struct view *view, const struct process *process)
+{
+	char threads[64];
+
+	for (size_t i = 0; i < process->count; i++) {
+		size_t count = count_like(process, i);
+
+		if (!count)
+			continue;
+		if (count == process->count)
+			put_text(threads, sizeof(threads), "all %zu", count);
+		else
+			put_text(threads, sizeof(threads), "%zu of %zu", count, process->count);
+		print_process_row(view, process, threads, process->threads[i].ioprio);
+	}
+}
+
+static void print_each_thread(const struct view *view, const struct process *process)
+{
+	char tid[16];
+
+	for (size_t i = 0; i < process->count; i++) {
+		put_text(tid, sizeof(tid), "%d", (int)process->threads[i].tid);
+		print_process_row(view, process, tid, process->threads[i].ioprio);
+	}
+}
+
+static void print_processes(const struct view *view)
+{
+	printf("%8s  %-9s  %-7s  %14s  %8s  %s\n", "PROCESS",
+	       view->each_thread ? "THREAD" : "THREADS", "CLASS", "RATE", "DELAY", "COMMAND");
+	for (size_t i = 0; i < view->nr_processes; i++) {
+		if (view->each_thread)
+			print_each_thread(view, &view->processes[i]);
+		else
+			print_grouped(view, &view->processes[i]);
+	}
+}
+
+static void print_tunable(const char *name, const char *value, const char *unit)
+{
+	if (value[0])
+		printf(", %s %s%s", name, value, unit);
+}
+
+static void print_device_head(const struct device *device)
+{
+	char delays[LINE_SIZE];
+
+	printf("%s: %s%s", device->name, device->scheduler,
+	       device->rotational < 0 ? "" : device->rotational ? ", rotating" : ", not rotating");
+	if (device->has_delays) {
+		format_delays(delays, device->delays_ms);
+		printf(", delays %s ms", delays);
+	}
+	print_tunable("bucket", device->bucket_ms, " ms");
+	print_tunable("debt", device->debt_percent, " %");
+	print_tunable("depth", device->depth, "");
+	print_tunable("elevator", device->elevator, "");
+	if (!device->cfq)
+		printf(", no reservations (bwctl check %s)", device->name);
+	putchar('\n');
+}
+
+static void print_reservation(const struct reservation *entry)
+{
+	char rate[AMOUNT_TEXT], tokens[AMOUNT_TEXT], in[AMOUNT_TEXT], over[AMOUNT_TEXT];
+	char command[COMMAND_SIZE];
+
+	format_rate(rate, (uint64_t)entry->rate);
+	format_bytes(tokens, entry->tokens);
+	format_bytes(in, entry->bytes_in);
+	format_bytes(over, entry->bytes_over);
+	process_command((pid_t)entry->pid, command);
+	make_printable(command);
+	printf("%8" PRId64 "  %14s  %5" PRId64 " ms  %11s  %11s  %11s  %8" PRId64 "  %8" PRId64 "  %s\n",
+	       entry->pid, rate, entry->delay_ms, tokens, in, over, entry->met, entry->missed, command);
+}
+
+static void print_device(const struct device *device)
+{
+	print_device_head(device);
+	if (device->counters.count) {
+		for (size_t i = 0; i < device->counters.count; i++)
+			if (!strncmp(device->counters.entries[i].name, "bw_", 3))
+				printf("  %s %" PRId64, device->counters.entries[i].name + 3,
+				       device->counters.entries[i].value);
+		putchar('\n');
+	}
+	if (!device->reservations.count)
+		return;
+	printf("%8s  %14s  %8s  %11s  %11s  %11s  %8s  %8s  %s\n", "THREAD", "RATE", "DELAY",
+	       "TOKENS", "WITHIN", "BEYOND", "MET", "MISSED", "COMMAND");
+	for (size_t i = 0; i < device->reservations.count; i++)
+		print_reservation(&device->reservations.entries[i]);
+}
+
+void print_view(const struct view *view)
+{
+	if (view->nr_processes)
+		print_processes(view);
+	for (size_t i = 0; i < view->nr_devices; i++) {
+		if (i || view->nr_processes)
+			putchar('\n');
+		print_device(&view->devices[i]);
+	}
+	if (!view->nr_processes && !view->nr_devices)
+		puts("no process with a reservation, no device with cfq");
+}
+
+/* --- JSON ---------------------------------------------------------------------- */
+
+static void json_thread(const struct view *view, const struct thread *thread)
+{
+	int ioprio = thread->ioprio;
+
+	json_object(NULL);
+	json_int("tid", thread->tid);
+	json_int("ioprio", ioprio);
+	json_string("class", ioprio_class_name(ioprio));
+	if (IOPRIO_PRIO_CLASS(ioprio) == IOPRIO_CLASS_BW) {
+		json_int("rate", (int64_t)IOPRIO_BW_RATE(ioprio) * IOPRIO_BW_RATE_UNIT);
+		json_int("rate_units", IOPRIO_BW_RATE(ioprio));
+		json_int("delay_level", IOPRIO_BW_DELAY(ioprio));
+		if (view->has_common)
+			json_int("delay_ms", view->common_ms[IOPRIO_BW_DELAY(ioprio)]);
+		else
+			json_null("delay_ms");
+	}
+	json_end_object();
+}
+
+static void json_process(const struct view *view, const struct process *process)
+{
+	json_object(NULL);
+	json_int("pid", process->pid);
+	json_string("command", process->command);
+	json_array("threads");
+	for (size_t i = 0; i < process->count; i++)
+		json_thread(view, &process->threads[i]);
+	json_end_array();
+	json_end_object();
+}
+
+static void json_tunable(const char *key, const char *text)
+{
+	uint64_t value;
+
+	if (parse_decimal(text, INT64_MAX, &value))
+		json_int(key, (int64_t)value);
+	else if (text[0])
+		json_string(key, text);
+	else
+		json_null(key);
+}
+
+static void json_delays(const struct device *device)
+{
+	if (!device->has_delays) {
+		json_null("delays_ms");
+		return;
+	}
+	json_array("delays_ms");
+	for (int i = 0; i < IOPRIO_BW_NR_DELAYS; i++)
+		json_int(NULL, device->delays_ms[i]);
+	json_end_array();
+}
+
+/* null: it could not be read; empty: there is none */
+static void json_reservations(const struct device *device)
+{
+	const struct reservations *list = &device->reservations;
+
+	if (!device->cfq || list->error) {
+		json_null("reservations");
+		return;
+	}
+	json_array("reservations");
+	for (size_t i = 0; i < list->count; i++) {
+		const struct reservation *entry = &list->entries[i];
+
+		json_object(NULL);
+		json_int("pid", entry->pid);
+		json_int("rate", entry->rate);
+		json_int("delay_ms", entry->delay_ms);
+		json_int("bucket", entry->bucket);
+		json_int("tokens", entry->tokens);
+		json_int("bytes_in", entry->bytes_in);
+		json_int("bytes_over", entry->bytes_over);
+		json_int("met", entry->met);
+		json_int("missed", entry->missed);
+		json_end_object();
+	}
+	json_end_array();
+}
+
+static void json_counters(const struct device *device)
+{
+	if (!device->cfq || device->counters.error) {
+		json_null("counters");
+		return;
+	}
+	json_object("counters");
+	for (size_t i = 0; i < device->counters.count; i++)
+		json_int(device->counters.entries[i].name, device->counters.entries[i].value);
+	json_end_object();
+}
+
+static void json_device(const struct device *device)
+{
+	json_object(NULL);
+	json_string("name", device->name);
+	json_string("scheduler", device->scheduler);
+	if (device->rotational < 0)
+		json_null("rotational");
+	else
+		json_bool("rotational", device->rotational);
+	json_delays(device);
+	json_tunable("bucket_ms", device->bucket_ms);
+	json_tunable("debt_percent", device->debt_percent);
+	json_tunable("depth", device->depth);
+	json_tunable("elevator", device->elevator);
+	json_reservations(device);
+	json_counters(device);
+	json_end_object();
+}
+
+void print_view_json(const struct view *view)
+{
+	json_object(NULL);
+	json_array("processes");
+	for (size_t i = 0; i < view->nr_processes; i++)
+		json_process(view, &view->processes[i]);
+	json_end_array();
+	json_array("devices");
+	for (size_t i = 0; i < view->nr_devices; i++)
+		json_device(&view->devices[i]);
+	json_end_array();
+	if (view->missing[0])
+		json_string("missing", view->missing);
+	else
+		json_null("missing");
+	json_end();
+}
