@@ -23,7 +23,7 @@ help: ## show this text
 	@echo "  JOBS=N         parallel jobs (default: the number of CPUs)"
 	@echo "  QUEUE_CACHE=DIR  where sources are kept (default: cfq-queue in the user's cache)"
 
-run: setup venv ## boot the patched kernel and run fio under each scheduler
+run: setup venv ## boot the patched kernel, run fio under each scheduler, and streams with a reservation
 	@$(QUEUE) kernel
 	@tools/fio/fio-table
 

@@ -18,7 +18,7 @@ ionice -c2 -n3 dd if="$CFQ_DEV" of=/dev/null bs=64k count=4000 iflag=direct \
 reader=$!
 seen=0
 while kill -0 "$reader" 2>/dev/null; do
-	for file in queues service_tree state counters; do
+	for file in queues service_tree sort_tree reservations state counters; do
 		cat "$CFQ_DEBUG/$file" > "$tmp/$file" || cfq_fail "cannot read $file"
 	done
 	grep -q "class BE level 3" "$tmp/queues" && seen=1

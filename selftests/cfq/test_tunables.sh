@@ -21,6 +21,9 @@ back_seek_penalty	2	1	1000
 quantum			8	1	10000
 idle_grace_ms		200	0	100000
 prio_aging_ms		10000	100	1000000
+bw_bucket_ms		1000	10	10000
+bw_debt_percent		50	0	100
+bw_depth		1	1	10000
 "
 
 seen=0
@@ -48,6 +51,38 @@ while read -r name default min max; do
 	fi
 	seen=$((seen + 1))
 done <<< "$table"
+
+# The table of delays: eight numbers from 1 to 100000.
+file=$CFQ_QUEUE/iosched/bw_delays_ms
+default="25 50 100 200 500 800 1000 2000"
+[ "$(cat "$file")" = "$default" ] || cfq_fail "bw_delays_ms is $(cat "$file")"
+for good in "1 2 3 4 5 6 7 100000" "8 7 6 5 4 3 2 1" "$default"; do
+	cfq_set bw_delays_ms "  ${good// /  }"
+	[ "$(cat "$file")" = "$good" ] ||
+		cfq_fail "bw_delays_ms reads $(cat "$file") after $good"
+done
+for bad in "" x "1 2 3 4 5 6 7" "1 2 3 4 5 6 7 8 9" "0 2 3 4 5 6 7 8" \
+	   "1 2 3 4 5 6 7 100001" "1 2 3 4 5 6 7 8x" "1,2,3,4,5,6,7,8" \
+	   "1 2 3 4 5 6 7 4294967297"; do
+	echo "$bad" > "$file" 2>/dev/null && cfq_fail "bw_delays_ms takes '$bad'"
+	[ "$(cat "$file")" = "$default" ] ||
+		cfq_fail "bw_delays_ms is $(cat "$file") after '$bad'"
+done
+seen=$((seen + 1))
+
+# The elevator, the chosen one in brackets.
+file=$CFQ_QUEUE/iosched/bw_elevator
+[ "$(cat "$file")" = "[cscan] ssf edf" ] || cfq_fail "bw_elevator is $(cat "$file")"
+cfq_set bw_elevator edf
+[ "$(cat "$file")" = "cscan ssf [edf]" ] || cfq_fail "edf reads $(cat "$file")"
+for bad in "" x "cscan ssf" EDF; do
+	echo "$bad" > "$file" 2>/dev/null && cfq_fail "bw_elevator takes '$bad'"
+done
+[ "$(cat "$file")" = "cscan ssf [edf]" ] || cfq_fail "a bad elevator is kept"
+cfq_set bw_elevator ssf
+[ "$(cat "$file")" = "cscan [ssf] edf" ] || cfq_fail "ssf reads $(cat "$file")"
+cfq_set bw_elevator cscan
+seen=$((seen + 1))
 
 all=$(find "$CFQ_QUEUE/iosched" -type f | wc -l)
 [ "$seen" -eq "$all" ] || cfq_fail "$all tunables, $seen known to this test"

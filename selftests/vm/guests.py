@@ -106,8 +106,17 @@ def boot(command: str, flavour: str, out: Path, timeout: float,
                   append=parameters(flavour), env={"FLAVOUR": flavour, **(env or {})})
 
 
+def build_bwctl() -> None:
+    """The tool that the guest uses; the guest shares the file system."""
+    done = subprocess.run(["make", "-s", "-C", str(ROOT / "tools/bwctl")], check=False,
+                          capture_output=True, text=True)
+    if done.returncode:
+        raise VMError(f"bwctl cannot be built: {done.stderr.strip()[-300:]}")
+
+
 def run_scenarios(names: Sequence[str], flavour: str, out: Path, timeout: float) -> Campaign:
     """Run them in one boot; after one that hung, the rest in another."""
+    build_bwctl()
     campaign = Campaign()
     left = list(names)
     for number in range(BOOTS):

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# In the guest: one null_blk disk, and the jobs under each scheduler.
-# usage: guest.sh SECONDS JOBFILE PRESET|- SCHEDULER...|all
+# In the guest: one null_blk disk, the jobs under each scheduler, and two videos
+# with a reservation beside greedy readers.
+# usage: guest.sh SECONDS STREAM-SECONDS JOBFOLDER PRESET|- BWCTL|- SCHEDULER...|all
 set -eu
 
-seconds=$1 jobs=$2 preset=$3
-shift 3
+seconds=$1 stream_seconds=$2 jobs=$3 preset=$4 bwctl=$5
+shift 5
 
 disk=/sys/kernel/config/nullb/table # becomes /dev/table
 mkdir "$disk"
@@ -34,7 +35,23 @@ for scheduler in "${list[@]}"; do
 	[ "$scheduler" = none ] || echo 256 > "$queue/nr_requests"
 	echo "run: $scheduler"
 	FIO_DEVICE=/dev/table FIO_SECONDS=$seconds fio --output-format=json \
-		--output="$VM_OUT/$scheduler.json" "$jobs"
+		--output="$VM_OUT/$scheduler.json" "$jobs/jobs.fio"
+done
+
+# Under every scheduler the videos ask for the same reservation.
+export FIO_DEVICE=/dev/table FIO_SECONDS=$stream_seconds
+for scheduler in cfq mq-deadline bfq; do
+	[ "$bwctl" != - ] && [ -e "$disk/rot_model" ] || break
+	grep -qw "$scheduler" "$queue/scheduler" || continue
+	echo "$scheduler" > "$queue/scheduler"
+	echo 256 > "$queue/nr_requests"
+	echo "streams: $scheduler"
+	fio --output-format=json --output="$VM_OUT/greedy-$scheduler.json" \
+		"$jobs/greedy.fio" &
+	"$bwctl" run --quiet --rate 3M --delay 50ms -- \
+		fio --output-format=json+ --output="$VM_OUT/video-$scheduler.json" \
+		"$jobs/video.fio"
+	wait
 done
 echo 0 > "$disk/power"
 rmdir "$disk"

@@ -57,3 +57,29 @@ def test_table_has_a_line_for_each_scheduler_in_the_order_of_the_runs(tmp_path: 
     assert [line.split()[0] for line in lines if line.strip()] == [
         "mixed", "scheduler", "none", "bfq"]
     assert lines[-1].split() == ["bfq", "50", "3.0", "2.50", "9.00"]
+
+
+def reader(name: str, bins: dict[str, int] | None) -> dict[str, Any]:
+    found = job(name)
+    found["read"]["clat_ns"] = {"max": 300_000_000}
+    if bins is not None:
+        found["read"]["clat_ns"]["bins"] = bins
+    return found
+
+
+def test_late_reads_are_those_above_the_limit() -> None:
+    bins = {"1000000": 5, "250000000": 3, "250000001": 2, "900000000": 1}
+    assert fio_table.late_reads(bins, 250) == 3
+
+
+def test_stream_table_has_videos_before_greedy_readers_and_counts_late_reads() -> None:
+    rows = fio_table.stream_rows({"jobs": [reader("video A", {"260000000": 4})]},
+                                 {"jobs": [reader("greedy A", None)]})
+    lines = fio_table.stream_table({"cfq": rows}).splitlines()
+    assert lines[-2].split() == ["cfq", "video", "A", "3.0", "300", "100", "4"]
+    assert lines[-1].split() == ["cfq", "greedy", "A", "3.0", "300", "100", "-"]
+
+
+def test_a_reader_that_read_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="'video A' did not read"):
+        fio_table.stream_rows({"jobs": [job("video A", ios=0)]}, {"jobs": []})

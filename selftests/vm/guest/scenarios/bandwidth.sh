@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The bandwidth class: with every scheduler, on every way in, while everything
+# changes; and the tool that sets it.
+#
+# shellcheck shell=bash
+
+BWCTL=${BWCTL:-$GUEST/../../../build/bwctl/bwctl}
+
+# reserved RATE DELAY COMMAND...
+reserved()
+{
+	local rate=$1 delay=$2
+
+	shift 2
+	"$BWCTL" run --quiet --rate "$rate" --delay "$delay" -- "$@"
+}
+
+# reserved_writes DISK: written with a reservation, and read back
+reserved_writes()
+{
+	local file=$TMP/pattern
+
+	head -c 1048576 /dev/urandom > "$file"
+	# Direct, through the page cache, and written back by the process itself.
+	reserved 1M 200ms dd if="$file" of="/dev/$1" bs=64k oflag=direct \
+		2> /dev/null || fail "cannot write with a reservation"
+	reserved 1M 200ms dd if="$file" of="/dev/$1" bs=64k seek=16 \
+		conv=fsync 2> /dev/null || fail "cannot write through the cache"
+	reserved 127M 25ms dd if="$file" of="/dev/$1" bs=64k seek=32 \
+		oflag=sync 2> /dev/null || fail "cannot write with sync"
+	for skip in 0 16 32; do
+		reserved 2M 2s dd if="/dev/$1" bs=64k count=16 skip="$skip" \
+			iflag=direct 2> /dev/null | cmp - "$file" ||
+			fail "what was written at $skip is not there"
+	done
+}
+
+scenario_reserved_with_every_scheduler()
+{
+	local scheduler class
+
+	disk disk rotational=1 submit_queues=2
+	for scheduler in "${SCHEDULERS[@]}"; do
+		choose disk "$scheduler"
+		reserved_writes disk
+		for class in 1 3; do
+			ionice -c "$class" dd if=/dev/disk of=/dev/null bs=64k \
+				count=4 iflag=direct 2> /dev/null ||
+				fail "cannot read beside it under $scheduler"
+		done
+	done
+	choose disk cfq
+	reserved_writes disk
+	counted disk dispatched_BW
+	drained disk
+}
+
+# A loop device submits with the priority of who asked it to.
+scenario_reserved_through_a_loop_device()
+{
+	local loop
+
+	disk disk rotational=1
+	loop=$(losetup --find --show --direct-io=on /dev/disk) ||
+		skip "no loop device"
+	reserved 4M 100ms dd if="$loop" of=/dev/null bs=64k count=32 \
+		iflag=direct 2> /dev/null || fail "cannot read from $loop"
+	losetup --detach "$loop" || fail "cannot detach $loop"
+	counted disk dispatched_BW
+	drained disk
+}
+
+scenario_cgroup_policies_know_the_class()
+{
+	local group=$TMP/cgroup/vm policy class before
+
+	disk disk rotational=1
+	mkdir "$TMP/cgroup"
+	mount -t cgroup2 cgroup "$TMP/cgroup" || fail "no cgroup2"
+	echo +io > "$TMP/cgroup/cgroup.subtree_control" || fail "no io controller"
+	mkdir "$group" || fail "cannot make a cgroup"
+	for policy in no-change:BW promote-to-rt:RT restrict-to-be:BE idle:idle; do
+		class=${policy#*:}
+		echo "${policy%:*}" > "$group/io.prio.class" || fail "no $policy"
+		before=$(counter disk "dispatched_$class")
+		reserved 1M 200ms bash -c 'echo $$ > "$1"; exec dd if=/dev/disk \
+			of=/dev/null bs=64k count=8 iflag=direct' _ \
+			"$group/cgroup.procs" 2> /dev/null || fail "cannot read"
+		[ "$(counter disk "dispatched_$class")" -ge $((before + 8)) ] ||
+			fail "with ${policy%:*} it is not of class $class"
+	done
+	rmdir "$group" || fail "cannot remove the cgroup"
+	umount "$TMP/cgroup"
+	drained disk
+}
+
+# streams DISK N: reserved readers that come and go, until $TMP/stop exists
+streams()
+{
+	local i
+
+	for ((i = 0; i < $2; i++)); do
+		(
+			n=$i
+			while [ ! -e "$TMP/stop" ]; do
+				n=$(((n * 7 + 3) % 1000 + 1))
+				reserved "${n}00K" "$((25 << n % 6))ms" \
+					dd if="/dev/$1" of=/dev/null bs=64k \
+					skip=$((n % 500)) count=$((n % 30 + 1)) \
+					iflag=direct 2>> "$TMP/streams" ||
+					touch "$TMP/failed"
+			done
+		) &
+		STREAMS+=($!)
+	done
+}
+
+streams_end()
+{
+	touch "$TMP/stop"
+	wait "${STREAMS[@]}"
+	if [ -e "$TMP/failed" ]; then
+		tail -n 5 "$TMP/streams"
+		fail "a stream failed"
+	fi
+}
+
+scenario_streams_come_and_go_while_everything_changes()
+{
+	local i word
+
+	STREAMS=()
+	disk disk rotational=1 submit_queues=2
+	queue disk nr_requests 256
+	load disk
+	streams disk 4
+	for ((i = 0; i < $(amount 30 8); i++)); do
+		for word in "bw_elevator ssf" "bw_bucket_ms 10" "bw_debt_percent 0" \
+			    "bw_depth 8" "bw_elevator edf" "bw_debt_percent 100" \
+			    "bw_delays_ms 1 2 3 4 5 6 7 8" "bw_bucket_ms 10000" \
+			    "bw_delays_ms 25 50 100 200 500 800 1000 2000" \
+			    "bw_elevator cscan" "bw_depth 1" "bw_bucket_ms 1000" \
+			    "bw_debt_percent 50"; do
+			echo "${word#* }" > "/sys/block/disk/queue/iosched/${word%% *}" ||
+				fail "$word is not taken"
+			cat "$DEBUG"/block/disk/sched/* > /dev/null ||
+				fail "debugfs cannot be read"
+		done
+		choose disk "${SCHEDULERS[i % 4]}"
+		queue disk rotational $((i % 2))
+		choose disk cfq
+	done
+	streams_end
+	load_end
+	drained disk
+	[ -z "$(cat "$DEBUG/block/disk/sched/reservations")" ] ||
+		fail "reservations are left: $(cat "$DEBUG/block/disk/sched/reservations")"
+	[ -z "$(cat "$DEBUG/block/disk/sched/sort_tree")" ] ||
+		fail "queues are left in the sort tree"
+}
+
+scenario_streams_on_a_drive_that_queues()
+{
+	STREAMS=()
+	rotating disk rot_queue=rpo
+	choose disk cfq
+	streams disk 3
+	sleep "$(amount 5 3)"
+	streams_end
+	counted disk dispatched_BW
+	counted disk bw_deadlines_met
+	drained disk
+}
+
+scenario_bwctl()
+{
+	disk disk rotational=1
+	BWCTL=$BWCTL "$GUEST/../../../tools/bwctl/tests/guest.sh" disk ||
+		fail "bwctl: $?"
+	drained disk
+}
