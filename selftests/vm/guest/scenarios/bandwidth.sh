@@ -5,7 +5,7 @@
 #
 # shellcheck shell=bash
 
-BWCTL=${BWCTL:-$GUEST/../../../build/bwctl/bwctl}
+BWCTL=${BWCTL:-$HERE/../../../build/bwctl/bwctl}
 
 # reserved RATE DELAY COMMAND...
 reserved()
@@ -176,7 +176,7 @@ scenario_streams_on_a_drive_that_queues()
 scenario_bwctl()
 {
 	disk disk rotational=1
-	BWCTL=$BWCTL "$GUEST/../../../tools/bwctl/tests/guest.sh" disk ||
+	BWCTL=$BWCTL "$HERE/../../../tools/bwctl/tests/guest.sh" disk ||
 		fail "bwctl: $?"
 	drained disk
 }
