@@ -64,7 +64,7 @@ says() { [[ $said == *"$1"* ]] || { echo "does not say: $1"; false; }; }
 
 # Repeat a check until it is ok, for ten seconds at most.
 soon() {
-	local end=$((SECONDS + 10))
+	local end=$((SECONDS + 60))
 	until "$@" > "$work/soon" 2>&1; do
 		[ "$SECONDS" -lt "$end" ] || { cat "$work/soon"; return 1; }
 		sleep 0.1

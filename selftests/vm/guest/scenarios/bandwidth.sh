@@ -135,7 +135,7 @@ scenario_streams_come_and_go_while_everything_changes()
 	queue disk nr_requests 256
 	load disk
 	streams disk 4
-	for ((i = 0; i < $(amount 30 8); i++)); do
+	for ((i = 0; i < $(amount 8 3); i++)); do
 		for word in "bw_elevator ssf" "bw_bucket_ms 10" "bw_debt_percent 0" \
 			    "bw_depth 8" "bw_elevator edf" "bw_debt_percent 100" \
 			    "bw_delays_ms 1 2 3 4 5 6 7 8" "bw_bucket_ms 10000" \
@@ -175,7 +175,8 @@ scenario_streams_on_a_drive_that_queues()
 
 scenario_bwctl()
 {
-	disk disk rotational=1
+	# The reader must not come to its end.
+	disk disk rotational=1 memory_backed=0 size=100000 completion_nsec=5000000
 	BWCTL=$BWCTL "$HERE/../../../tools/bwctl/tests/guest.sh" disk ||
 		fail "bwctl: $?"
 	drained disk
