@@ -190,6 +190,9 @@ reservation_is_shown() {
 		[ $(($(figure met "$shown") + $(figure missed "$shown"))) -gt 0 ]
 }
 
+# Within the reservation, and beyond it while nobody else wants the disk.
+served() { echo $(($(figure bytes_in "$1") + $(figure bytes_over "$1"))); }
+
 reservation_is_spent() {
 	local first second
 	first=$(reservation_of "$reader")
@@ -197,7 +200,7 @@ reservation_is_spent() {
 	second=$(reservation_of "$reader")
 	echo "$first"
 	echo "$second"
-	[ "$(figure bytes_in "$second")" -gt "$(figure bytes_in "$first")" ]
+	[ "$(served "$second")" -gt "$(served "$first")" ]
 }
 
 show_process_shows_the_device() {
