@@ -67,6 +67,10 @@
 #define LARGEST_WRITE		(256 * KIB)
 #define MAX_FSYNC_EVERY		4
 
+/* Each step is twice the time between two changes. */
+#define MAX_CALM		7
+#define SETTINGS_PER_PHASE	4
+
 #define DRAIN_LIMIT_NS		(1800 * NSEC_PER_SEC)
 /* Until RCU and work queues have freed what ended processes had. */
 #define QUIET_NS		(3 * NSEC_PER_SEC)
@@ -146,7 +150,7 @@ static struct {
 	uint64_t until_ns;		/* or until this time */
 	uint64_t phase_ns;		/* between two times that all disks rest */
 	uint64_t sample_ns;		/* between two samples of a disk */
-	uint64_t event_ns;		/* mean time between two changes */
+	uint64_t event_ns;		/* shortest mean time between two changes */
 	unsigned int slots;
 	unsigned int nr_disks;
 	unsigned int nr_settings;
@@ -158,7 +162,7 @@ static struct {
 } job = {
 	.phase_ns = 600 * NSEC_PER_SEC,
 	.sample_ns = NSEC_PER_SEC,
-	.event_ns = 100 * NSEC_PER_MSEC,
+	.event_ns = 50 * NSEC_PER_MSEC,
 	.slots = 8,
 };
 
@@ -966,7 +970,7 @@ static void draw_slot(uint64_t *state, const struct disk *d, struct slot *s)
 	s->mixed = false;
 	s->fsync_every = 0;
 	s->period_ns = s->think_ns = 0;
-	s->count = 1 + draw_size(state, 1, 4096);
+	s->count = draw_size(state, 2, 65536);
 	draw_region(state, d, s);
 	s->ioprio = draw_ioprio(state);
 
@@ -1166,22 +1170,34 @@ static void reap(void)
 	}
 }
 
+static unsigned int nr_running(const struct disk *d)
+{
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < job.slots; i++)
+		nr += d->slots[i].pid != 0;
+	return nr;
+}
+
+static void start_workers(uint64_t *state, struct disk *d)
+{
+	for (unsigned int nr = nr_running(d); nr < d->wanted; nr++)
+		start_worker(state, d);
+}
+
 static void change_something(uint64_t *state)
 {
 	struct disk *d = &shared->disks[draw_below(state, job.nr_disks)];
-	unsigned int dice = draw_below(state, 1000), running = 0;
+	unsigned int dice = draw_below(state, 1000);
 	struct slot *s = draw_running(state, d);
 
-	for (unsigned int i = 0; i < job.slots; i++)
-		running += d->slots[i].pid != 0;
 	if (dice < 20)
 		d->wanted = 1 + draw_below(state, job.slots);
 	/* other schedulers are there for the switch only */
 	if (d->scheduler != job.schedulers.choices[0] && dice < 200)
 		change_scheduler(state, d);
-	else if (dice < 400 || running < d->wanted)
-		while (running++ < d->wanted)
-			start_worker(state, d);
+	else if (dice < 400 || nr_running(d) < d->wanted)
+		start_workers(state, d);
 	else if (dice < 500 && s)
 		end_worker(d, s, chance(state, 30));
 	else if (dice < 700 && s)
@@ -1203,12 +1219,12 @@ static uint64_t all_completed(void)
 	return sum;
 }
 
-static unsigned int nr_running(void)
+static unsigned int all_running(void)
 {
 	unsigned int nr = 0;
 
-	for (unsigned int i = 0; i < job.nr_disks * job.slots; i++)
-		nr += shared->disks[i / job.slots].slots[i % job.slots].pid != 0;
+	for (unsigned int i = 0; i < job.nr_disks; i++)
+		nr += nr_running(&shared->disks[i]);
 	return nr;
 }
 
@@ -1237,9 +1253,9 @@ static void rest(const char *phase)
 		if (s->pid && !s->ending)
 			end_worker(d, s, false);
 	}
-	while (nr_running()) {
+	while (all_running()) {
 		if (next > begin + DRAIN_LIMIT_NS)
-			fail("%u workers have not ended after %llu s", nr_running(),
+			fail("%u workers have not ended after %llu s", all_running(),
 			     DRAIN_LIMIT_NS / NSEC_PER_SEC);
 		next += 10 * NSEC_PER_MSEC;
 		sleep_until(next);
@@ -1255,15 +1271,20 @@ static void rest(const char *phase)
 static void run_phase(uint64_t *state)
 {
 	uint64_t next = now_ns(), end = next + job.phase_ns;
+	/* restless phases find races, calm ones whoever is never served */
+	uint64_t event_ns = job.event_ns << draw_below(state, MAX_CALM);
 
 	for (unsigned int i = 0; i < job.nr_disks; i++) {
 		struct disk *d = &shared->disks[i];
 
 		d->wanted = 1 + draw_below(state, job.slots);
 		d->hot = draw_below(state, d->bytes / 2 / MIB) * MIB;
+		for (int n = 0; n < SETTINGS_PER_PHASE; n++)
+			change_setting(state, d);
+		start_workers(state, d);
 	}
 	for (unsigned int i = 0; next < end && next < job.until_ns; i++) {
-		next += 1 + draw_below(state, 2 * job.event_ns);
+		next += 1 + draw_below(state, 2 * event_ns);
 		sleep_until(next);
 		/* a scheduler may have taken its time to go */
 		next = next < now_ns() ? now_ns() : next;

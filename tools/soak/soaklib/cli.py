@@ -144,12 +144,13 @@ def result_lines(found: dict[str, Any]) -> list[str]:
     lines = []
     for guest in found["guests"]:
         lines.append(
-            f"seed {guest['seed']}: {guest['requests']} requests in {guest['virtual_s']} s, {guest['samples']} samples "
-            f"({guest['torn']} torn, {guest['rests']} at rest), {guest['events']} events, {guest['switches']} switches, "
-            f"digest {guest['digest'][:16]}"
+            f"seed {guest['seed']}: {guest['requests']} requests in {guest['virtual_s']} s, "
+            f"{guest['samples']} samples ({guest['torn']} torn, {guest['rests']} at rest), "
+            f"{guest['events']} events, {guest['switches']} switches, digest {guest['digest'][:16]}"
         )
-    worst = ", ".join(f"{name} {found['worst_ms'][name]:.0f} of {found['bound_ms'][name]:.0f}" for name in load.CATEGORIES)
-    lines.append(f"longest request by class, ms of its bound: {worst}")
+    worst, bound = found["worst_ms"], found["bound_ms"]
+    shares = [f"{name} {worst[name]:.0f} of {bound[name]:.0f}" for name in load.CATEGORIES]
+    lines.append(f"longest request by class, ms of its bound: {', '.join(shares)}")
     lines.append(
         f"soak: {found['requests']} requests, {found['virtual_hours']} h of virtual time, {found['samples']} samples: "
         "all invariants held"

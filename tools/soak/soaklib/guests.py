@@ -2,12 +2,15 @@
 """Runs one guest and judges what it says while it runs."""
 
 import hashlib
+import os
 import re
+import shutil
 import subprocess
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import Queue
 
 from . import load
 from .judge import Judge, Violation
@@ -28,12 +31,34 @@ OPTIONS = ["loglevel=5", "panic_on_warn=1", "slab_nomerge"]
 
 
 class SoakGuests(Guests):
-    """The laboratory's guests, with a kernel that does not keep warnings to itself."""
+    """The laboratory's guests, with a kernel that does not keep warnings to itself.
+
+    Each has one CPU: a guest's processes take turns, and one that wakes on
+    another CPU than the last takes four times as long.
+    """
+
+    def __init__(self, kernel: Path, init: Path, limit_s: float) -> None:
+        super().__init__(kernel, init, limit_s)
+        # the first CPU is where most interrupts of the host are
+        self.cpus: Queue[int] = Queue()
+        for cpu in sorted(os.sched_getaffinity(0), reverse=True):
+            self.cpus.put(cpu)
+        self.mine = threading.local()
+
+    def run(self, text: str, files: dict[str, str], folder: Path, name: str) -> None:
+        cpu = self.cpus.get()
+        try:
+            self.mine.cpu = cpu
+            super().run(text, files, folder, name)
+        finally:
+            self.cpus.put(cpu)
 
     def command(self, folder: Path) -> list[str]:
         words = super().command(folder)
         at = words.index("quiet")
-        return [*words[:at], *OPTIONS, *words[at + 1 :]]
+        taskset = shutil.which("taskset")
+        pin = [taskset, "--cpu-list", str(self.mine.cpu)] if taskset else []
+        return [*pin, *words[:at], *OPTIONS, *words[at + 1 :]]
 
 
 class Violated(LabError):
@@ -165,8 +190,8 @@ def run_guest(guests: SoakGuests, task: Task, bounds: Bounds, progress: Callable
         def body() -> None:
             try:
                 guests.run(text, {}, folder, f"seed {task.seed}")
-            except BaseException as error:
-                failure.append(error)
+            except BaseException as raised:
+                failure.append(raised)
 
         thread = threading.Thread(target=body)
         thread.start()
@@ -175,8 +200,9 @@ def run_guest(guests: SoakGuests, task: Task, bounds: Bounds, progress: Callable
                 thread.join(POLL_S)
                 watch.look()
                 progress(watch.judge)
-        except BadSample as error:
-            raise LabError(f"seed {task.seed}: {error}") from None
+        except BadSample as bad:
+            guests.stop()
+            raise LabError(f"seed {task.seed}: {bad}") from None
         except BaseException:
             guests.stop()
             raise

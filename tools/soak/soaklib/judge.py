@@ -202,8 +202,8 @@ def check_age(sample: Sample, bounds: Bounds) -> Iterator[str]:
         limit = bounds.by_category[category] * operation.requests
         if operation.age_ns > limit:
             yield (
-                f"pid {operation.pid} ({operation.kind}, {operation.category}) waits for {operation.age_ns / 1e9:.3f} s; "
-                f"the bound of its {operation.requests} requests is {limit / 1e9:.3f} s"
+                f"pid {operation.pid} ({operation.kind}, {operation.category}) waits for "
+                f"{operation.age_ns / 1e9:.3f} s; the bound of its {operation.requests} requests is {limit / 1e9:.3f} s"
             )
     for worst in sample.worst:
         limit = bounds.by_category[worst.category]

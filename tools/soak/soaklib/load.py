@@ -22,9 +22,9 @@ MSEC = 1_000_000
 SECOND = 1_000_000_000
 
 SLOTS = 8
-PHASE_NS = 600 * SECOND
+PHASE_NS = 180 * SECOND
 SAMPLE_NS = SECOND
-EVENT_NS = 100 * MSEC
+EVENT_NS = 50 * MSEC
 
 # Presets and queue depths of the disks in a guest.
 DRIVES = (
@@ -46,7 +46,7 @@ TUNABLES: dict[str, list[str]] = {
     "back_seek_penalty": ["2", "1", "1000"],
     "quantum": ["8", "1", "2", "32"],
     "idle_grace_ms": ["200", "0", "1000"],
-    "prio_aging_ms": ["1000", "100", "300"],
+    "prio_aging_ms": ["500", "100", "250"],
     "bw_bucket_ms": ["1000", "10", "200", "5000"],
     "bw_debt_percent": ["50", "0", "10", "100"],
     "bw_elevator": ["cscan", "ssf", "edf"],
@@ -75,7 +75,7 @@ RATE_MAX = 16 << 20
 DRIVE_NS = 1200 * MSEC
 # The queue is frozen until all that wait have been served when the scheduler or
 # nr_requests changes; changes of one disk seldom follow each other at once.
-FREEZE_NS = 30 * SECOND
+FREEZE_NS = 10 * SECOND
 # Asynchronous queues in class BE: levels 0, 4 and 7 are used.
 ASYNC_QUEUES = 3
 
