@@ -693,10 +693,10 @@ static void transfer(struct disk *d, const struct slot *s, int fd, char *buf,
 static void run_plain(struct disk *d, struct slot *s, int fd, char *buf)
 {
 	struct cursor c = { .state = s->seed };
-	uint64_t due = now_ns();
+	uint64_t issue = now_ns(), due = issue;
 
 	for (uint64_t nr = 1; nr <= s->count && !s->stop; nr++) {
-		uint64_t offset = next_offset(s, &c), issue = now_ns(), done;
+		uint64_t offset = next_offset(s, &c), done;
 
 		began(s, issue);
 		transfer(d, s, fd, buf, offset, nr);
@@ -709,8 +709,13 @@ static void run_plain(struct disk *d, struct slot *s, int fd, char *buf)
 			if (due + NSEC_PER_SEC < done)
 				due = done;
 			sleep_until(due);
+			issue = now_ns();
 		} else if (s->think_ns) {
 			sleep_until(done + draw_below(&c.state, 2 * s->think_ns));
+			issue = now_ns();
+		} else {
+			/* a look at the clock is as dear as a read */
+			issue = done;
 		}
 	}
 }
@@ -786,10 +791,9 @@ static void update_oldest(struct slot *s, const uint64_t *issue)
 	s->issue_ns = oldest;
 }
 
-static unsigned int reap_ring(struct slot *s, struct ring *r, uint64_t *issue)
+static unsigned int reap_ring(struct slot *s, struct ring *r, uint64_t *issue, uint64_t now)
 {
 	unsigned int head = *r->cq_head, nr = 0;
-	uint64_t now = now_ns();
 
 	while (head != __atomic_load_n(r->cq_tail, __ATOMIC_ACQUIRE)) {
 		const struct io_uring_cqe *cqe = &r->cqes[head++ & *r->cq_mask];
@@ -809,6 +813,7 @@ static void run_uring(struct slot *s, int fd, char *buf)
 	struct cursor c = { .state = s->seed };
 	uint64_t issue[MAX_DEPTH] = { 0 };
 	unsigned int busy = 0;
+	uint64_t now = now_ns();
 	struct ring r;
 
 	make_ring(&r);
@@ -819,12 +824,12 @@ static void run_uring(struct slot *s, int fd, char *buf)
 		for (unsigned int tag = 0; more && tag < s->depth; tag++) {
 			if (issue[tag])
 				continue;
-			issue[tag] = now_ns();
+			issue[tag] = now;
 			queue_read(s, &r, &c, fd, buf, tag);
 			submit++;
 		}
 		if (!busy)
-			began(s, issue[0]);
+			began(s, now);
 		busy += submit;
 		nr += submit;
 		update_oldest(s, issue);
@@ -832,10 +837,13 @@ static void run_uring(struct slot *s, int fd, char *buf)
 		if (syscall(SYS_io_uring_enter, r.fd, submit, wait,
 			    IORING_ENTER_GETEVENTS, NULL, 0) < 0 && errno != EINTR)
 			fail("io_uring_enter: %s", strerror(errno));
-		busy -= reap_ring(s, &r, issue);
+		now = now_ns();
+		busy -= reap_ring(s, &r, issue, now);
 		update_oldest(s, issue);
-		if (s->think_ns && !busy)
-			sleep_until(now_ns() + draw_below(&c.state, 2 * s->think_ns));
+		if (s->think_ns && !busy) {
+			sleep_until(now + draw_below(&c.state, 2 * s->think_ns));
+			now = now_ns();
+		}
 	}
 	close(r.fd);
 }
@@ -909,18 +917,23 @@ static int writer_ioprio(int ioprio)
 	return IOPRIO(ioprio >> 13, (ioprio & 7) < 3 ? 0 : (ioprio & 7) < 6 ? 4 : 7);
 }
 
-/* The whole disk, or a small part where others are, too. */
+/*
+ * The whole disk, or a part of it. Those that read at random share a place: whoever
+ * is near the head must not keep those from the disk who are not. It is large
+ * enough for them to be seeky, and so small that one of them is always near.
+ */
 static void draw_region(uint64_t *state, const struct disk *d, struct slot *s)
 {
 	unsigned int dice = draw_below(state, 100);
+	bool random = s->kind == RANDOM || s->kind == URING;
 
 	s->offset = 0;
 	s->length = d->bytes / MIB * MIB;
-	if (dice < 50 && s->kind == RANDOM)
+	if (random && dice < 40)
 		return;
-	s->length = dice < 75 ? 16 * MIB : dice < 90 ? 256 * MIB : 4096 * MIB;
-	if (s->kind == RANDOM || s->kind == URING)
-		s->offset = d->hot + draw_below(state, 16) * MIB;
+	s->length = dice < 80 ? 24 * MIB : dice < 90 ? 256 * MIB : 4096 * MIB;
+	if (random)
+		s->offset = d->hot;
 	else
 		s->offset = draw_below(state, (d->bytes - s->length) / MIB) * MIB;
 	/* what is in the page cache takes no time to read again */

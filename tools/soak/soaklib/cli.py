@@ -3,6 +3,7 @@
 
 import argparse
 import json
+import os
 import signal
 import sys
 import threading
@@ -63,7 +64,10 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="guest number i has seed S + i (default: 1)")
     parser.add_argument("--hours", type=positive_float, default=24, metavar="H", help="at most so much virtual time")
     parser.add_argument("--guests", type=positive, metavar="N", help="guests (default: one for a million requests)")
-    parser.add_argument("-j", "--jobs", type=positive, default=1, metavar="N", help="guests at a time (default: 1)")
+    cpus = len(os.sched_getaffinity(0))
+    parser.add_argument(
+        "-j", "--jobs", type=positive, default=cpus, metavar="N", help="guests at a time (default: one for each CPU)"
+    )
     parser.add_argument("--kernel", type=Path, default=KERNEL, metavar="PATH", help="default: build/uml/vmlinux")
     parser.add_argument(
         "--schedulers",

@@ -94,7 +94,7 @@ def soak(*args: str | Path, **options: Any) -> "subprocess.CompletedProcess[str]
 
 def script(path: Path, text: str) -> Path:
     """A kernel that is a shell script; $folder is what it shares with the host."""
-    find = 'for word; do case $word in uml_dir=*) folder=${word#uml_dir=};; esac; done\n'
+    find = "for word; do case $word in uml_dir=*) folder=${word#uml_dir=};; esac; done\n"
     path.write_text("#!/bin/sh\n" + find + text)
     path.chmod(0o755)
     return path

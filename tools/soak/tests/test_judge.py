@@ -102,8 +102,14 @@ BROKEN = {
         [("queued 6 in_drive 1", "queued 6 in_drive 2"), ("dispatched_BE 67", "dispatched_BE 68")],
     ),
     "drive too full": ("drive no fuller than it can be", [("drive_depth 4", "drive_depth 0")]),
-    "reference without a holder": ("references have holders", [("queued 0 in_drive 0 refs 1", "queued 0 in_drive 0 refs 2")]),
-    "holder without a reference": ("references have holders", [("queued 0 in_drive 1 refs 3", "queued 0 in_drive 1 refs 1")]),
+    "reference without a holder": (
+        "references have holders",
+        [("queued 0 in_drive 0 refs 1", "queued 0 in_drive 0 refs 2")],
+    ),
+    "holder without a reference": (
+        "references have holders",
+        [("queued 0 in_drive 1 refs 3", "queued 0 in_drive 1 refs 1")],
+    ),
     "slice that never ended": ("slices end once", [("slices 9", "slices 10")]),
     "slice that ended twice": ("slices end once", [("expired_idle 3", "expired_idle 4")]),
     "more tokens than the bucket holds": ("tokens in range", [("tokens 524288", "tokens 524289")]),
@@ -191,6 +197,19 @@ def test_rest_with_shared_queues_is_good() -> None:
     assert judge.rests == 1
 
 
+def test_queue_that_ran_last_may_stay_active() -> None:
+    reservation = "pid 29 rate 1048576 delay_ms 25 bucket 1048576 tokens 0 bytes_in 0 bytes_over 0 met 3 missed 0"
+    active = ASYNC.replace("pid 0 async class BE", "pid 29 sync class BW").replace(
+        " residual", " active slice_left_us 0 dispatched 1 residual"
+    )
+    text = at_rest(active, reservation).replace("@state\n", f"@state\n{active}\n")
+    text = text.replace("busy BE 0", "busy BE 0\nbusy BW 1").replace("slices 1", "slices 2")
+    assert judge_text(events() + text)[1] is None
+    # with a second reference somebody else holds it
+    _, violation = judge_text(events() + text.replace("refs 1", "refs 2"))
+    assert violation is not None and violation.invariant == "nothing left at rest"
+
+
 LEFT = {
     "queue": at_rest(ASYNC.replace("pid 0 async", "pid 29 sync")),
     "reservation": at_rest(
@@ -209,9 +228,9 @@ LEFT = {
         + ASYNC.replace("queued 0 in_drive 0 refs 1", "queued 1 in_drive 0 refs 2 busy service_in_us 1")
         + "\n",
     ),
-    "sort tree": at_rest().replace("@sort_tree\n", "@sort_tree\nsector 1 pid 7 tokens 1 deadline_us 1\n").replace(
-        "whole 1", "whole 0"
-    ),
+    "sort tree": at_rest()
+    .replace("@sort_tree\n", "@sort_tree\nsector 1 pid 7 tokens 1 deadline_us 1\n")
+    .replace("whole 1", "whole 0"),
 }
 
 
