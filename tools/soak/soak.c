@@ -1296,14 +1296,14 @@ static void run_phase(uint64_t *state)
 			change_setting(state, d);
 		start_workers(state, d);
 	}
-	for (unsigned int i = 0; next < end && next < job.until_ns; i++) {
+	while (next < end && next < job.until_ns) {
 		next += 1 + draw_below(state, 2 * event_ns);
 		sleep_until(next);
 		/* a scheduler may have taken its time to go */
 		next = next < now_ns() ? now_ns() : next;
 		reap();
 		change_something(state);
-		if (i % 8 == 0 && all_completed() >= job.requests)
+		if (all_completed() >= job.requests)
 			return;
 	}
 }

@@ -139,6 +139,16 @@ def check_slices(sample: Sample) -> Iterator[str]:
         yield f"{sample.counters['slices']} slices, of which {ended} have ended and {int(running)} runs"
 
 
+def check_events(sample: Sample) -> Iterator[str]:
+    """Each request of class BW has met its deadline or missed it; no wait has two ends."""
+    counters = Counter(sample.counters)
+    judged = counters["bw_deadlines_met"] + counters["bw_deadlines_missed"]
+    if judged != counters["dispatched_BW"]:
+        yield f"{counters['dispatched_BW']} requests of class BW dispatched, but {judged} deadlines met or missed"
+    if counters["idle_hits"] > counters["idle_waits"]:
+        yield f"{counters['idle_waits']} waits, but {counters['idle_hits']} ended by a request"
+
+
 def check_reservation(reservation: Reservation, least: int) -> Iterator[str]:
     if reservation.tokens > reservation.bucket:
         yield f"pid {reservation.pid} has {reservation.tokens} tokens in a bucket of {reservation.bucket}"
@@ -222,6 +232,7 @@ OF_ONE_FILE = {
     "sort tree in order": check_sort_order,
     "drive no fuller than it can be": check_drive_depth,
     "references have holders": check_references,
+    "events counted once": check_events,
 }
 # Each compares files, which must be of the same moment.
 OF_ONE_MOMENT = {

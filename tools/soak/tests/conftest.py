@@ -31,7 +31,11 @@ expired_idle 3
 expired_preempt 0
 expired_tokens 3
 expired_debt 1
+idle_waits 65
+idle_hits 61
 fallback 0
+bw_deadlines_met 3
+bw_deadlines_missed 1
 @state
 pid 27 sync class BE level 3 queued 0 in_drive 1 refs 3 active slice_left_us 80016 dispatched 47 residual_us 0 \
 think_us 1 seek_sectors 0

@@ -112,6 +112,8 @@ BROKEN = {
     ),
     "slice that never ended": ("slices end once", [("slices 9", "slices 10")]),
     "slice that ended twice": ("slices end once", [("expired_idle 3", "expired_idle 4")]),
+    "deadline counted twice": ("events counted once", [("bw_deadlines_met 3", "bw_deadlines_met 4")]),
+    "wait that ended twice": ("events counted once", [("idle_hits 61", "idle_hits 66")]),
     "more tokens than the bucket holds": ("tokens in range", [("tokens 524288", "tokens 524289")]),
     # half a bucket of a MiB, and a request of 512 KiB
     "more debt than may be": ("tokens in range", [("tokens -288790", "tokens -1048577")]),
