@@ -55,7 +55,7 @@
 #define MAX_SLOTS		16	/* workers of a disk */
 #define MAX_SETTINGS		32
 #define MAX_CHOICES		16
-#define MAX_DEPTH		8
+#define MAX_DEPTH		32
 #define MAX_TRIES		8	/* for a sample that nothing happens in */
 #define SAMPLE_BYTES		(512 * KIB)
 #define RESULTS			"/mnt"
@@ -1155,7 +1155,10 @@ static void change_scheduler(uint64_t *state, struct disk *d)
 {
 	const struct setting *s = &job.schedulers;
 
-	if (d->scheduler == s->choices[0] && s->nr > 1)
+	/* setting the one that is set does nothing, and counts go on */
+	if (s->nr == 1)
+		return;
+	if (d->scheduler == s->choices[0])
 		set_scheduler(d, s->choices[1 + draw_below(state, s->nr - 1)]);
 	else
 		set_scheduler(d, s->choices[0]);

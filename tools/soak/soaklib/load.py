@@ -70,9 +70,10 @@ OTHERS = [("mq-deadline", "prio_aging_expire", "500")]
 RATE_MAX = 16 << 20
 
 # What else a turn of the disk may take. A drive that reorders lets a request wait
-# for rot_reorder_ms (500 in the presets) and then serves the up to 32 that have
-# waited so long, at 22 ms each on the slowest disk.
-DRIVE_NS = 1200 * MSEC
+# for so long, and then serves the up to 32 that have waited as long, at 18 ms each
+# on the disk that has so many.
+REORDER_MS = 100
+DRIVE_NS = (REORDER_MS + 32 * 18) * MSEC
 # The queue is frozen until all that wait have been served when the scheduler or
 # nr_requests changes; changes of one disk seldom follow each other at once.
 FREEZE_NS = 10 * SECOND
@@ -114,6 +115,7 @@ class Bounds:
 def disk_lines(name: str, preset: str, depth: int) -> list[str]:
     disk = load_disk(DISKS, preset)
     attributes = {"max_sectors": "1024", "submit_queues": "1", **disk.attributes, "hw_queue_depth": str(depth)}
+    attributes["rot_reorder_ms"] = str(REORDER_MS)
     lines = [f"mkdir {CONFIGFS}/{name}"]
     lines += [f"write {CONFIGFS}/{name}/{key} {value}" for key, value in attributes.items()]
     lines += [f"write {CONFIGFS}/{name}/power 1", f"disk {name} {disk.attributes['size']}"]

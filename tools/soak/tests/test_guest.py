@@ -48,3 +48,13 @@ def test_virtual_time_is_limited(kernel: Path, tmp_path: Path) -> None:
     done = soak(*short(kernel, tmp_path, "--requests", "1000000000", "--hours", "0.002", "--guests", "1"))
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["virtual_hours"] < 0.02
+
+
+def test_scheduler_that_the_kernel_lacks_is_bad_use_or_left_out(kernel: Path, tmp_path: Path) -> None:
+    done = soak(*short(kernel, tmp_path, "--schedulers", "elevator9"))
+    assert done.returncode == 2
+    assert "has not the scheduler" in done.stderr
+    done = soak(*short(kernel, tmp_path, "--schedulers", "cfq,elevator9", "--requests", "2000"))
+    assert done.returncode == 0, done.stderr
+    # set once for each of the four disks, and taken away at the end
+    assert json.loads(done.stdout)["guests"][0]["switches"] == 8
