@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The invariants of the scheduler, checked on each sample."""
+
+from collections import Counter, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from . import load
+from .load import Bounds
+from .samples import Event, Queue, Reservation, Sample
+
+CLASSES = ("RT", "BW", "BE", "idle")
+LARGEST_REQUEST = max(int(kib) for kib in load.QUEUE["max_sectors_kb"]) << 10
+# Each line of a file has its own look at the clock, which takes 128 ns.
+LINE_US = 0.2
+ROUNDING_US = 2
+KEPT_EVENTS = 30
+
+
+@dataclass(frozen=True)
+class Violation:
+    """What does not hold, and why that was found."""
+
+    invariant: str
+    detail: str
+
+
+@dataclass
+class History:
+    """What the judge remembers of a disk."""
+
+    # Completed requests, flushes begun and ended, when the scheduler was set; None
+    # while it is being switched.
+    baseline: tuple[int, int, int] | None = None
+    counters: dict[str, int] = field(default_factory=dict)
+    bucket_ms: int = 1000
+    debt_percent: int = 50
+    # The largest rate that each process has had, and who has been a worker.
+    rates: dict[int, int] = field(default_factory=dict)
+    events: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_EVENTS))
+
+    def new_scheduler(self, completed: int, begun: int, ended: int) -> None:
+        self.baseline = completed, begun, ended
+        self.counters = {}
+        self.bucket_ms = int(load.TUNABLES["bw_bucket_ms"][0])
+        self.debt_percent = int(load.TUNABLES["bw_debt_percent"][0])
+
+    def least_tokens(self, pid: int) -> int:
+        """Tunables and rates may have been larger when the debt was made."""
+        rate = self.rates.get(pid, load.RATE_MAX)
+        return -(rate * self.bucket_ms // 1000 * self.debt_percent // 100) - LARGEST_REQUEST
+
+
+def rate_of(ioprio: int) -> int:
+    """Bytes a second that a priority of class BW reserves; 0 for other classes."""
+    return (ioprio >> 3 & 1023) * 128 * 1024 if ioprio >> 13 == 4 else 0
+
+
+def busy_queues(sample: Sample) -> list[Queue]:
+    return ([sample.active] if sample.active else []) + sample.service_tree
+
+
+def is_fallback(queue: Queue) -> bool:
+    return queue.sync and queue.pid == 0
+
+
+def check_service_order(sample: Sample) -> Iterator[str]:
+    for before, after in zip(sample.service_tree, sample.service_tree[1:], strict=False):
+        ranks = CLASSES.index(before.cls), CLASSES.index(after.cls)
+        if ranks[0] > ranks[1]:
+            yield f"class {after.cls} (pid {after.pid}) behind {before.cls} (pid {before.pid})"
+        elif ranks[0] == ranks[1]:
+            early = (before.service_in_us or 0) - (after.service_in_us or 0)
+            if early > ROUNDING_US + LINE_US * len(sample.service_tree):
+                yield f"pid {after.pid} is due {early} us before pid {before.pid}, which is in front of it"
+
+
+def check_sort_order(sample: Sample) -> Iterator[str]:
+    for before, after in zip(sample.sort_tree, sample.sort_tree[1:], strict=False):
+        if before.sector > after.sector:
+            yield f"sector {after.sector} (pid {after.pid}) behind {before.sector} (pid {before.pid})"
+
+
+def check_sort_members(sample: Sample) -> Iterator[str]:
+    sorted_pids = Counter(entry.pid for entry in sample.sort_tree)
+    waiting = Counter(queue.pid for queue in sample.service_tree if queue.cls == "BW")
+    if sorted_pids != waiting:
+        yield f"sort_tree has {sorted(sorted_pids.elements())}, service_tree {sorted(waiting.elements())}"
+
+
+def check_busy(sample: Sample) -> Iterator[str]:
+    listed = Counter(queue.cls for queue in busy_queues(sample))
+    for cls, number in sample.busy.items():
+        if number != listed[cls]:
+            yield f"{number} busy queues of class {cls}, but {listed[cls]} listed"
+
+
+def check_trees_hold_who_waits(sample: Sample) -> Iterator[str]:
+    for queue in sample.service_tree:
+        if not queue.queued:
+            yield f"pid {queue.pid} {queue.cls} is in the service tree without a request"
+    there = Counter(queue.key for queue in busy_queues(sample))
+    for queue in sample.queues:
+        if queue.queued and not there[queue.key]:
+            yield f"pid {queue.pid} {queue.cls} has {queue.queued} requests and is not in the service tree"
+    for key, number in there.items():
+        if number > 1:
+            yield f"pid {key[0]} {key[2]} is {number} times in the service tree"
+
+
+def check_counts(sample: Sample) -> Iterator[str]:
+    fallback = [queue for queue in busy_queues(sample) if is_fallback(queue)]
+    for name in ("queued", "in_drive"):
+        total = sample.state.get(name, 0)
+        listed = sum(getattr(queue, name) for queue in sample.queues + fallback)
+        # one that is not busy is not shown, but may have requests in the drive
+        hidden = sample.counters.get("fallback", 0) and not fallback and name == "in_drive"
+        if total < listed or (total > listed and not hidden):
+            yield f"{name} {total}, but {listed} in all queues together"
+
+
+def check_drive_depth(sample: Sample) -> Iterator[str]:
+    if sample.state.get("in_drive", 0) > sample.state.get("drive_depth", 0):
+        yield f"{sample.state['in_drive']} requests in a drive that takes {sample.state['drive_depth']}"
+
+
+def check_references(sample: Sample) -> Iterator[str]:
+    for queue in sample.queues:
+        held = queue.queued + queue.in_drive + queue.active
+        # and one by the process, unless that is gone
+        if not held <= queue.refs <= held + 1:
+            yield f"pid {queue.pid} {queue.cls} has {queue.refs} references, but {held} or {held + 1} holders"
+
+
+def check_slices(sample: Sample) -> Iterator[str]:
+    ended = sum(value for name, value in sample.counters.items() if name.startswith("expired_"))
+    running = sample.active is not None
+    if sample.counters and sample.counters["slices"] != ended + running:
+        yield f"{sample.counters['slices']} slices, of which {ended} have ended and {int(running)} runs"
+
+
+def check_events(sample: Sample) -> Iterator[str]:
+    """Each request of class BW has met its deadline or missed it; no wait has two ends."""
+    counters = Counter(sample.counters)
+    judged = counters["bw_deadlines_met"] + counters["bw_deadlines_missed"]
+    if judged != counters["dispatched_BW"]:
+        yield f"{counters['dispatched_BW']} requests of class BW dispatched, but {judged} deadlines met or missed"
+    if counters["idle_hits"] > counters["idle_waits"]:
+        yield f"{counters['idle_waits']} waits, but {counters['idle_hits']} ended by a request"
+
+
+def check_reservation(reservation: Reservation, least: int) -> Iterator[str]:
+    if reservation.tokens > reservation.bucket:
+        yield f"pid {reservation.pid} has {reservation.tokens} tokens in a bucket of {reservation.bucket}"
+    if reservation.tokens < least:
+        yield f"pid {reservation.pid} has {reservation.tokens} tokens; the least is {least}"
+
+
+def check_tokens(sample: Sample, history: History) -> Iterator[str]:
+    for reservation in sample.reservations:
+        yield from check_reservation(reservation, history.least_tokens(reservation.pid))
+
+
+def check_counters_grow(sample: Sample, history: History) -> Iterator[str]:
+    for name, value in sample.counters.items():
+        if value < history.counters.get(name, 0):
+            yield f"{name} went from {history.counters[name]} to {value}"
+
+
+def check_completed(sample: Sample, history: History) -> Iterator[str]:
+    """What was dispatched is in the drive or has been completed; so have flushes, which are not dispatched."""
+    if history.baseline is None or not sample.counters:
+        return
+    completed, begun, ended = history.baseline
+    dispatched = sum(value for name, value in sample.counters.items() if name.startswith("dispatched_"))
+    gone = dispatched - sample.state["in_drive"]
+    # a flush that has begun may be anywhere between
+    least, most = sample.flushes_ended - begun, sample.flushes_begun - ended
+    if not least <= sample.completed - completed - gone <= most:
+        yield (
+            f"{dispatched} dispatched, {sample.state['in_drive']} in the drive, {least} to {most} flushes, "
+            f"but {sample.completed - completed} completed"
+        )
+
+
+def check_rest(sample: Sample, history: History) -> Iterator[str]:
+    """All processes have ended and all is written: nothing may be left."""
+    for name in ("queued", "in_drive"):
+        if sample.state.get(name):
+            yield f"{name} {sample.state[name]}"
+    if sample.service_tree:
+        yield f"{len(sample.service_tree)} queues in the service tree"
+    if sample.sort_tree:
+        yield f"{len(sample.sort_tree)} queues in the sort tree"
+    # what ran last stays active until somebody else wants the disk, even if its process has gone
+    last = sample.active.key if sample.active and sample.active.refs == 1 else None
+    for queue in sample.queues:
+        if queue.sync and queue.pid in history.rates and queue.key != last:
+            yield f"the {queue.cls} queue of process {queue.pid}, which has ended"
+    for reservation in sample.reservations:
+        if reservation.pid in history.rates and (reservation.pid, True, "BW", -1) != last:
+            yield f"the reservation of process {reservation.pid}, which has ended"
+    if sample.operations:
+        yield f"{len(sample.operations)} workers"
+
+
+def category_of(kind: str, category: str) -> str:
+    return "write" if kind.endswith("writer") else category
+
+
+def check_age(sample: Sample, bounds: Bounds) -> Iterator[str]:
+    for operation in sample.operations:
+        category = category_of(operation.kind, operation.category)
+        limit = bounds.by_category[category] * operation.requests
+        if operation.age_ns > limit:
+            yield (
+                f"pid {operation.pid} ({operation.kind}, {operation.category}) waits for "
+                f"{operation.age_ns / 1e9:.3f} s; the bound of its {operation.requests} requests is {limit / 1e9:.3f} s"
+            )
+    for worst in sample.worst:
+        limit = bounds.by_category[worst.category]
+        if worst.by_request_ns > limit:
+            yield (
+                f"pid {worst.pid} ({worst.category}) had a request that took {worst.by_request_ns / 1e9:.3f} s; "
+                f"the bound is {limit / 1e9:.3f} s"
+            )
+
+
+# Each looks at one file only.
+OF_ONE_FILE = {
+    "service tree in order": check_service_order,
+    "sort tree in order": check_sort_order,
+    "drive no fuller than it can be": check_drive_depth,
+    "references have holders": check_references,
+    "events counted once": check_events,
+}
+# Each compares files, which must be of the same moment.
+OF_ONE_MOMENT = {
+    "sort tree has the waiting BW queues": check_sort_members,
+    "busy counts": check_busy,
+    "trees have who waits": check_trees_hold_who_waits,
+    "requests counted once": check_counts,
+    "slices end once": check_slices,
+}
+WITH_HISTORY = {
+    "counters grow": check_counters_grow,
+    "dispatched requests complete": check_completed,
+}
+
+
+class Judge:
+    """Looks at everything that a guest says, in its order."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self.bounds = bounds
+        self.history: dict[str, History] = {}
+        self.samples = 0
+        self.torn = 0
+        self.rests = 0
+        self.events = 0
+        self.switches = 0
+        self.time_ns = 0
+        self.completed: dict[str, int] = {}
+        self.worst_ns = dict.fromkeys(load.CATEGORIES, 0)
+        self.counters: Counter[str] = Counter()
+        self.slab: dict[str, int] = {}
+
+    @property
+    def requests(self) -> int:
+        return sum(self.completed.values())
+
+    def of_disk(self, disk: str) -> History:
+        return self.history.setdefault(disk, History())
+
+    def event(self, event: Event) -> Violation | None:
+        history = self.of_disk(event.disk)
+        history.events.append(f"{event.time_ns / 1e9:.6f} {' '.join(event.words)}")
+        self.events += 1
+        match event.words:
+            case ["start", "pid", pid, _, "ioprio", ioprio, "mixed", mixed, *_]:
+                history.rates[int(pid)] = load.RATE_MAX if mixed == "1" else rate_of(int(ioprio, 16))
+            case ["ioprio", "pid", pid, ioprio]:
+                history.rates[int(pid)] = max(history.rates.get(int(pid), 0), rate_of(int(ioprio, 16)))
+            case ["set", "bw_bucket_ms", value]:
+                history.bucket_ms = max(history.bucket_ms, int(value))
+            case ["set", "bw_debt_percent", value]:
+                history.debt_percent = max(history.debt_percent, int(value))
+            case ["switch", *_]:
+                self.counters.update(history.counters)
+                history.counters = {}
+                history.baseline = None
+                self.switches += 1
+            case ["scheduler", _, "completed", completed, "flushes", begun, ended]:
+                history.new_scheduler(int(completed), int(begun), int(ended))
+            case ["slab", name, value]:
+                self.slab[name] = int(value)
+                if int(value):
+                    return Violation("no leak", f"{value} objects of {name} are left without a scheduler")
+        return None
+
+    def _complaints(self, sample: Sample, history: History) -> Iterator[Violation]:
+        for name, check in OF_ONE_FILE.items():
+            yield from (Violation(name, detail) for detail in check(sample))
+        yield from (Violation("tokens in range", detail) for detail in check_tokens(sample, history))
+        yield from (Violation("no request too old", detail) for detail in check_age(sample, self.bounds))
+        if sample.whole:
+            for name, check in OF_ONE_MOMENT.items():
+                yield from (Violation(name, detail) for detail in check(sample))
+            for name, compare in WITH_HISTORY.items():
+                yield from (Violation(name, detail) for detail in compare(sample, history))
+        if sample.phase != "run":
+            yield from (Violation("nothing left at rest", detail) for detail in check_rest(sample, history))
+
+    def sample(self, sample: Sample) -> Violation | None:
+        """The first thing that does not hold, if any."""
+        history = self.of_disk(sample.disk)
+        violation = next(self._complaints(sample, history), None)
+        history.counters = sample.counters
+        self.samples += 1
+        self.torn += not sample.whole
+        self.rests += sample.phase != "run"
+        self.time_ns = sample.time_ns
+        self.completed[sample.disk] = sample.completed
+        for worst in sample.worst:
+            self.worst_ns[worst.category] = max(self.worst_ns[worst.category], worst.by_request_ns)
+        return violation
+
+    def totals(self) -> dict[str, int]:
+        """Counters of all schedulers that have been set, as last seen."""
+        total = Counter(self.counters)
+        for history in self.history.values():
+            total.update(history.counters)
+        return dict(sorted(total.items()))

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Short soaks of a real kernel."""
+
+import json
+from pathlib import Path
+
+from conftest import soak
+
+REQUESTS = 20_000
+
+
+def short(kernel: Path, tmp_path: Path, *args: str) -> list[str | Path]:
+    return ["--kernel", kernel, "--requests", str(REQUESTS), "--report", tmp_path / "report", "-q", "--json", *args]
+
+
+def test_short_soak_holds_exercises_everything_and_repeats_exactly(kernel: Path, tmp_path: Path) -> None:
+    first = soak(*short(kernel, tmp_path))
+    assert first.returncode == 0, first.stderr
+    found = json.loads(first.stdout)
+    assert found["requests"] >= REQUESTS
+    assert found["samples"] > 20 and found["guests"][0]["rests"] >= 8
+    for name in ("RT", "BW", "BE", "idle"):
+        assert found["counters"][f"dispatched_{name}"] > 0, name
+    for name in ("aged", "shared", "bw_reservations", "expired_debt", "expired_tokens", "expired_preempt"):
+        assert found["counters"][name] > 0, name
+    assert found["guests"][0]["slab"] == {"cfq_queue": 0, "cfq_io_cq": 0}
+    assert soak(*short(kernel, tmp_path)).stdout == first.stdout
+
+
+def test_other_seed_is_another_load(kernel: Path, tmp_path: Path) -> None:
+    digests = {
+        json.loads(soak(*short(kernel, tmp_path, "--seed", seed, "--requests", "2000")).stdout)["guests"][0]["digest"]
+        for seed in "56"
+    }
+    assert len(digests) == 2
+
+
+def test_bound_that_is_too_small_is_exceeded_in_the_same_way_each_time(kernel: Path, tmp_path: Path) -> None:
+    runs = [soak(*short(kernel, tmp_path, "--bound-ms", "1")) for _ in range(2)]
+    for done in runs:
+        assert done.returncode == 1
+        assert "no request too old" in done.stderr and "seed 1: at" in done.stderr
+    assert runs[0].stderr == runs[1].stderr
+    assert "@operations" in (tmp_path / "report").read_text()
+
+
+def test_virtual_time_is_limited(kernel: Path, tmp_path: Path) -> None:
+    done = soak(*short(kernel, tmp_path, "--requests", "1000000000", "--hours", "0.002", "--guests", "1"))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["virtual_hours"] < 0.02
+
+
+def test_scheduler_that_the_kernel_lacks_is_bad_use_or_left_out(kernel: Path, tmp_path: Path) -> None:
+    done = soak(*short(kernel, tmp_path, "--schedulers", "elevator9"))
+    assert done.returncode == 2
+    assert "has not the scheduler" in done.stderr
+    done = soak(*short(kernel, tmp_path, "--schedulers", "cfq,elevator9", "--requests", "2000"))
+    assert done.returncode == 0, done.stderr
+    # set once for each of the four disks, and taken away at the end
+    assert json.loads(done.stdout)["guests"][0]["switches"] == 8

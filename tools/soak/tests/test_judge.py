@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Each invariant holds in a good sample and is missed in one that breaks it."""
+
+import pytest
+from conftest import GOOD, events
+from soaklib import load
+from soaklib.judge import Judge, Violation, rate_of
+from soaklib.load import Bounds
+from soaklib.samples import BadSample, Event, Reader, Sample
+
+BOUNDS = Bounds.uniform(100_000_000)
+
+
+def judge_text(text: str, bounds: Bounds = BOUNDS) -> tuple[Judge, Violation | None]:
+    """Judge all of a text; the last violation, if any."""
+    judge, found = Judge(bounds), None
+    for item in Reader().feed(text):
+        violation = judge.event(item) if isinstance(item, Event) else judge.sample(item)
+        found = violation or found
+    return judge, found
+
+
+def changed(*pairs: tuple[str, str]) -> str:
+    """GOOD with pieces replaced; each must be there."""
+    text = GOOD
+    for old, new in pairs:
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+def at_rest(*lines: str) -> str:
+    """A disk that nobody uses; the lines are queues and reservations."""
+    queues = [line for line in lines if "class" in line]
+    reservations = [line for line in lines if "rate" in line]
+    return "\n".join(
+        [
+            "@sample 700000000000 rot1 rest whole 1 completed 172 flushes 2 2 schedulers none [cfq]",
+            "@counters",
+            "dispatched_BE 71",
+            "slices 1",
+            "expired_time 1",
+            "@state",
+            "queued 0 in_drive 0 drive_depth 4 head 1",
+            "busy BE 0",
+            "@queues",
+            *queues,
+            "@service_tree",
+            "@sort_tree",
+            "@reservations",
+            *reservations,
+            "@operations",
+            "@end",
+            "",
+        ]
+    )
+
+
+def test_good_sample_has_nothing_wrong() -> None:
+    judge, violation = judge_text(events() + GOOD)
+    assert violation is None
+    assert judge.samples == 1 and judge.requests == 171
+    assert judge.worst_ns["be"] == 71731456
+
+
+BROKEN = {
+    "service tree in order: time": (
+        "service tree in order",
+        [("busy service_in_us 300411", "busy service_in_us 29000")],
+    ),
+    "service tree in order: class": (
+        "service tree in order",
+        [("pid 31 sync class BW", "pid 31 sync class idle")],
+    ),
+    "sort tree in order": ("sort tree in order", [("sector 1024 ", "sector 264956929 ")]),
+    "sort tree lacks one": (
+        "sort tree has the waiting BW queues",
+        [("sector 1024 pid 29 tokens -373614 deadline_us 300411\n", "")],
+    ),
+    "sort tree has another": ("sort tree has the waiting BW queues", [("sector 1024 pid 29", "sector 1024 pid 28")]),
+    "busy too many": ("busy counts", [("busy BE 3", "busy BE 4")]),
+    "busy too few": ("busy counts", [("busy BW 2", "busy BW 1")]),
+    "busy of nobody": ("busy counts", [("busy idle 0", "busy idle 1")]),
+    "in the tree without a request": (
+        "trees have who waits",
+        [
+            ("BE level 5 queued 1 in_drive 0 refs 2", "BE level 5 queued 0 in_drive 0 refs 1"),
+            ("queued 6 in_drive 1", "queued 5 in_drive 1"),
+        ],
+    ),
+    "requests outside of the tree": (
+        "trees have who waits",
+        [
+            ("BW level 4 queued 0 in_drive 0 refs 1", "BW level 4 queued 1 in_drive 0 refs 2"),
+            ("queued 6 in_drive 1", "queued 7 in_drive 1"),
+        ],
+    ),
+    "too many queued": ("requests counted once", [("queued 6 in_drive 1", "queued 7 in_drive 1")]),
+    "too few queued": ("requests counted once", [("queued 6 in_drive 1", "queued 5 in_drive 1")]),
+    "in the drive without a queue": (
+        "requests counted once",
+        [("queued 6 in_drive 1", "queued 6 in_drive 2"), ("dispatched_BE 67", "dispatched_BE 68")],
+    ),
+    "drive too full": ("drive no fuller than it can be", [("drive_depth 4", "drive_depth 0")]),
+    "reference without a holder": (
+        "references have holders",
+        [("queued 0 in_drive 0 refs 1", "queued 0 in_drive 0 refs 2")],
+    ),
+    "holder without a reference": (
+        "references have holders",
+        [("queued 0 in_drive 1 refs 3", "queued 0 in_drive 1 refs 1")],
+    ),
+    "slice that never ended": ("slices end once", [("slices 9", "slices 10")]),
+    "slice that ended twice": ("slices end once", [("expired_idle 3", "expired_idle 4")]),
+    "deadline counted twice": ("events counted once", [("bw_deadlines_met 3", "bw_deadlines_met 4")]),
+    "wait that ended twice": ("events counted once", [("idle_hits 61", "idle_hits 66")]),
+    "more tokens than the bucket holds": ("tokens in range", [("tokens 524288", "tokens 524289")]),
+    # half a bucket of a MiB, and a request of 512 KiB
+    "more debt than may be": ("tokens in range", [("tokens -288790", "tokens -1048577")]),
+    # one flush is on its way: one request more would be right as well
+    "lost request": ("dispatched requests complete", [("dispatched_BE 67", "dispatched_BE 69")]),
+    "request completed twice": ("dispatched requests complete", [("completed 171", "completed 173")]),
+    "operation that does not end": ("no request too old", [("age_ns 84389888", "age_ns 100000001")]),
+    "write that does not end": ("no request too old", [("age_ns 88833024", "age_ns 6400000001")]),
+    "operation that took too long": ("no request too old", [("by_request_ns 71731456", "by_request_ns 100000001")]),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_invariant_is_found(name: str) -> None:
+    invariant, pairs = BROKEN[name]
+    _, violation = judge_text(events() + changed(*pairs))
+    assert violation is not None
+    assert violation.invariant == invariant
+
+
+def test_queue_listed_twice_is_found() -> None:
+    line = next(line for line in GOOD.split("@service_tree")[1].splitlines() if line.startswith("pid 30"))
+    text = changed(("busy BE 3", "busy BE 4"), (f"{line}\npid 0 async", f"{line}\n{line}\npid 0 async"))
+    # once in `queues`, where the same two lines follow in another order
+    _, violation = judge_text(events() + text)
+    assert violation is not None
+    assert violation.invariant == "trees have who waits"
+
+
+def test_counter_that_shrinks_is_found_until_the_scheduler_is_switched() -> None:
+    more = changed(("fallback 0", "fallback 0\nshared 5"))
+    fewer = changed(("fallback 0", "fallback 0\nshared 4"))
+    _, violation = judge_text(events() + more + fewer)
+    assert violation is not None and violation.invariant == "counters grow"
+    _, violation = judge_text(events() + more + events() + fewer)
+    assert violation is None
+
+
+def test_service_times_may_differ_by_a_look_at_the_clock() -> None:
+    # two lines later the same time is up to 256 ns nearer
+    _, violation = judge_text(events() + changed(("service_in_us 300411", "service_in_us 29999")))
+    assert violation is None
+
+
+def test_torn_sample_is_not_compared_across_files() -> None:
+    torn = ("whole 1", "whole 0")
+    judge, violation = judge_text(events() + changed(torn, ("busy BE 3", "busy BE 4")))
+    assert violation is None and judge.torn == 1
+    _, violation = judge_text(events() + changed(torn, ("tokens 524288", "tokens 524289")))
+    assert violation is not None
+
+
+def test_debt_may_be_that_of_a_larger_bucket_or_rate_before() -> None:
+    broken = changed(("tokens -288790", "tokens -1048577"))
+    larger = "@event 30000000 rot1 set bw_bucket_ms 2000\n@event 30000001 rot1 set bw_bucket_ms 10\n"
+    assert judge_text(events() + larger + broken)[1] is None
+    faster = "@event 30000000 rot1 ioprio pid 29 0x8080\n@event 30000001 rot1 ioprio pid 29 0x8040\n"
+    assert judge_text(events() + faster + broken)[1] is None
+    debt = "@event 30000000 rot1 set bw_debt_percent 100\n"
+    assert judge_text(events() + debt + broken)[1] is None
+    # a new scheduler knows nothing of it
+    assert judge_text(events() + larger + events() + broken)[1] is not None
+
+
+def test_fallback_queue_may_have_requests_in_the_drive_that_are_not_shown() -> None:
+    hidden = ("queued 6 in_drive 1", "queued 6 in_drive 2"), ("dispatched_BE 67", "dispatched_BE 68")
+    _, violation = judge_text(events() + changed(*hidden, ("fallback 0", "fallback 1")))
+    assert violation is None
+
+
+def test_nothing_is_compared_with_a_baseline_while_the_scheduler_is_switched() -> None:
+    switching = "@event 30000000 rot1 switch none\n"
+    _, violation = judge_text(events() + switching + changed(("completed 171", "completed 999")))
+    assert violation is None
+
+
+ASYNC = "pid 0 async class BE level 4 queued 0 in_drive 0 refs 1 residual_us 0 think_us 0 seek_sectors 0"
+
+
+def test_rest_with_shared_queues_is_good() -> None:
+    judge, violation = judge_text(events() + at_rest(ASYNC, ASYNC.replace("pid 0 async", "pid 9 sync")))
+    assert violation is None
+    assert judge.rests == 1
+
+
+def test_queue_that_ran_last_may_stay_active() -> None:
+    reservation = "pid 29 rate 1048576 delay_ms 25 bucket 1048576 tokens 0 bytes_in 0 bytes_over 0 met 3 missed 0"
+    active = ASYNC.replace("pid 0 async class BE", "pid 29 sync class BW").replace(
+        " residual", " active slice_left_us 0 dispatched 1 residual"
+    )
+    text = at_rest(active, reservation).replace("@state\n", f"@state\n{active}\n")
+    text = text.replace("busy BE 0", "busy BE 0\nbusy BW 1").replace("slices 1", "slices 2")
+    assert judge_text(events() + text)[1] is None
+    # with a second reference somebody else holds it
+    _, violation = judge_text(events() + text.replace("refs 1", "refs 2"))
+    assert violation is not None and violation.invariant == "nothing left at rest"
+
+
+LEFT = {
+    "queue": at_rest(ASYNC.replace("pid 0 async", "pid 29 sync")),
+    "reservation": at_rest(
+        "pid 29 rate 1048576 delay_ms 25 bucket 1048576 tokens 0 bytes_in 0 bytes_over 0 met 3 missed 0"
+    ),
+    "worker": at_rest().replace("@operations\n", "@operations\npid 29 random class be requests 1 age_ns 0\n"),
+    "in_drive": at_rest(ASYNC.replace("in_drive 0 refs 1", "in_drive 1 refs 2"))
+    .replace("queued 0 in_drive 0 drive", "queued 0 in_drive 1 drive")
+    .replace("dispatched_BE 71", "dispatched_BE 72"),
+    "queued and in the tree": at_rest(ASYNC.replace("queued 0 in_drive 0 refs 1", "queued 1 in_drive 0 refs 2"))
+    .replace("queued 0 in_drive 0 drive", "queued 1 in_drive 0 drive")
+    .replace("busy BE 0", "busy BE 1")
+    .replace(
+        "@service_tree\n",
+        "@service_tree\n"
+        + ASYNC.replace("queued 0 in_drive 0 refs 1", "queued 1 in_drive 0 refs 2 busy service_in_us 1")
+        + "\n",
+    ),
+    "sort tree": at_rest()
+    .replace("@sort_tree\n", "@sort_tree\nsector 1 pid 7 tokens 1 deadline_us 1\n")
+    .replace("whole 1", "whole 0"),
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_is_left_at_rest_is_found(name: str) -> None:
+    _, violation = judge_text(events() + LEFT[name])
+    assert violation is not None
+    assert violation.invariant == "nothing left at rest"
+
+
+def test_object_without_a_scheduler_is_a_leak() -> None:
+    judge, violation = judge_text("@event 1 rot0 slab cfq_queue 0\n")
+    assert violation is None and judge.slab == {"cfq_queue": 0}
+    _, violation = judge_text("@event 1 rot0 slab cfq_queue 3\n")
+    assert violation is not None and violation.invariant == "no leak"
+
+
+def test_age_is_judged_by_class_and_by_requests() -> None:
+    bounds = Bounds({**BOUNDS.by_category, "be": 84389887})
+    _, violation = judge_text(events() + GOOD, bounds)
+    assert violation is not None and "pid 30 (random, be)" in violation.detail
+    assert judge_text(events() + changed(("be requests 1", "be requests 2")), bounds)[1] is None
+
+
+def test_bounds_grow_with_queues_and_let_rt_wait_for_less() -> None:
+    few, many = Bounds.of_load(2), Bounds.of_load(8)
+    for category in load.CATEGORIES:
+        assert few.by_category[category] < many.by_category[category]
+    assert many.by_category["rt"] < many.by_category["be"] == many.by_category["idle"]
+
+
+def test_rate_is_in_the_priority_of_class_bw_only() -> None:
+    assert rate_of(4 << 13 | 8 << 3 | 5) == 1 << 20
+    assert rate_of(2 << 13 | 7) == 0
+
+
+def test_text_may_come_in_any_pieces() -> None:
+    text = events() + GOOD
+    whole = list(Reader().feed(text))
+    reader = Reader()
+    pieces = [item for i in range(0, len(text), 7) for item in reader.feed(text[i : i + 7])]
+    assert pieces == whole
+    assert sum(isinstance(item, Sample) for item in whole) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("hello\n", "neither event nor sample"),
+        (changed(("pid 28 sync class BW", "pid 28 nosync class BW")), "not understood: 'pid 28 nosync"),
+        (changed(("@sort_tree", "@salt_tree")), "unknown section 'salt_tree'"),
+        (changed(("slices 9", "slices nine")), "counters: 'slices nine'"),
+    ],
+)
+def test_text_of_another_format_is_refused(text: str, message: str) -> None:
+    with pytest.raises(BadSample, match=message):
+        judge_text(text)
