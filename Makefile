@@ -8,7 +8,7 @@ QUEUE := tools/queue/queue
 FLAVOUR ?= plain
 export KERNEL STEPS JOBS
 
-.PHONY: help run check setup venv fetch tree export verify bisect-check kernel uml bench clean
+.PHONY: help run check setup venv fetch tree export verify bisect-check kernel uml bench soak clean
 
 help: ## show this text
 	@echo "Targets:"
@@ -60,6 +60,10 @@ uml: setup ## build User-Mode Linux with virtual time
 bench: setup venv ## report instructions per I/O for each scheduler (BENCH_ARGS: see tools/bench/bench --help)
 	@$(QUEUE) kernel
 	@tools/bench/bench $(BENCH_ARGS)
+
+soak: setup ## 10^7 requests of random load in virtual time, invariants checked (SOAK_ARGS: see tools/soak/soak --help)
+	@$(QUEUE) uml
+	@tools/soak/soak $(SOAK_ARGS)
 
 clean: ## remove build/, unless it has work that is not exported (FORCE=1: even then)
 	@$(QUEUE) clean $(if $(FORCE),--force)

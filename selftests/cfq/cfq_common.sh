@@ -108,8 +108,9 @@ cfq_read()
 	local seconds=$1 result=$2
 
 	shift 2
-	"$@" timeout -s INT "$seconds" dd if="$CFQ_DEV" of=/dev/null bs=64k \
-		iflag=direct 2> "$result.dd"
+	# In the foreground dd gets one signal; a second one would end it mute.
+	"$@" timeout --foreground -s INT "$seconds" dd if="$CFQ_DEV" \
+		of=/dev/null bs=64k iflag=direct 2> "$result.dd"
 	sed -n 's/^\([0-9]*\)+.*records in$/\1/p' "$result.dd" > "$result"
 	[ -s "$result" ]
 }

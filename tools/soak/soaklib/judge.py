@@ -10,6 +10,7 @@ from .load import Bounds
 from .samples import Event, Queue, Reservation, Sample
 
 CLASSES = ("RT", "BW", "BE", "idle")
+RATE_UNIT = 128 << 10
 LARGEST_REQUEST = max(int(kib) for kib in load.QUEUE["max_sectors_kb"]) << 10
 # Each line of a file has its own look at the clock, which takes 128 ns.
 LINE_US = 0.2
@@ -35,8 +36,9 @@ class History:
     counters: dict[str, int] = field(default_factory=dict)
     bucket_ms: int = 1000
     debt_percent: int = 50
-    # The largest rate that each process has had, and who has been a worker.
+    # The largest rate that each process has had, and who has been a worker; the smallest.
     rates: dict[int, int] = field(default_factory=dict)
+    slowest: dict[int, int] = field(default_factory=dict)
     events: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_EVENTS))
 
     def new_scheduler(self, completed: int, begun: int, ended: int) -> None:
@@ -46,9 +48,21 @@ class History:
         self.debt_percent = int(load.TUNABLES["bw_debt_percent"][0])
 
     def least_tokens(self, pid: int) -> int:
-        """Tunables and rates may have been larger when the debt was made."""
+        """Bytes, negative.
+
+        Tunables and rates may have been larger when the debt was made. A debt is converted
+        when the rate changes: what a request cost at the smallest rate is as many seconds at
+        the largest one.
+        """
         rate = self.rates.get(pid, load.RATE_MAX)
-        return -(rate * self.bucket_ms // 1000 * self.debt_percent // 100) - LARGEST_REQUEST
+        request = LARGEST_REQUEST * max(1, -(-rate // (self.slowest.get(pid) or RATE_UNIT)))
+        return -(rate * self.bucket_ms // 1000 * self.debt_percent // 100) - request
+
+    def has_rate(self, pid: int, least: int, most: int) -> None:
+        """A process has reserved this much, or anything between (bytes a second; 0: nothing)."""
+        self.rates[pid] = max(self.rates.get(pid, 0), most)
+        if least:
+            self.slowest[pid] = min(self.slowest.get(pid, least), least)
 
 
 def rate_of(ioprio: int) -> int:
@@ -278,9 +292,12 @@ class Judge:
         self.events += 1
         match event.words:
             case ["start", "pid", pid, _, "ioprio", ioprio, "mixed", mixed, *_]:
-                history.rates[int(pid)] = load.RATE_MAX if mixed == "1" else rate_of(int(ioprio, 16))
+                history.rates.pop(int(pid), None)
+                history.slowest.pop(int(pid), None)
+                rate = rate_of(int(ioprio, 16))
+                history.has_rate(int(pid), *((RATE_UNIT, load.RATE_MAX) if mixed == "1" else (rate, rate)))
             case ["ioprio", "pid", pid, ioprio]:
-                history.rates[int(pid)] = max(history.rates.get(int(pid), 0), rate_of(int(ioprio, 16)))
+                history.has_rate(int(pid), rate_of(int(ioprio, 16)), rate_of(int(ioprio, 16)))
             case ["set", "bw_bucket_ms", value]:
                 history.bucket_ms = max(history.bucket_ms, int(value))
             case ["set", "bw_debt_percent", value]:
