@@ -55,6 +55,7 @@ class Lost:
     end: int
     count: int
     cpu: int
+    device: int
 
 
 @dataclass
@@ -168,13 +169,13 @@ class Source:
 class Events:
     """All events, in the order of time; each field is an array of the same length.
 
-    time in ns, sector in sectors of 512 bytes, action one of records.LETTERS,
+    time in ns, sector in sectors of 512 bytes, length in bytes, action one of records.LETTERS,
     category as in records (READ, WRITE, ...), error an errno.
     """
 
     time: NDArray[np.int64]
     sector: NDArray[np.int64]
-    bytes: NDArray[np.int64]
+    length: NDArray[np.int64]
     action: NDArray[np.uint8]
     category: NDArray[np.uint32]
     pid: NDArray[np.int64]
@@ -186,6 +187,7 @@ class Events:
     payload_at: NDArray[np.int64]
     payload_length: NDArray[np.uint16]
     has_cgroup: NDArray[np.bool_]
+    big_endian: NDArray[np.bool_]
     sources: Sequence[Source] = ()
 
     def __len__(self) -> int:
@@ -205,7 +207,9 @@ class Events:
             return None
         start = int(self.payload_at[index])
         raw = self.sources[int(self.source[index])].data[start:start + records.CGROUP_BYTES]
-        return int.from_bytes(raw, "little") if len(raw) == records.CGROUP_BYTES else None
+        if len(raw) != records.CGROUP_BYTES:
+            return None
+        return int.from_bytes(raw, "big" if self.big_endian[index] else "little")
 
     def text(self, index: int) -> str:
         """The payload as text: a message, a process's name."""
@@ -302,7 +306,7 @@ def _decode_some(raw: NDArray[np.uint8], offsets: NDArray[np.int64], layout: rec
     sector = np.minimum(headers["sector"], np.uint64(SECTOR_LIMIT)).astype(np.int64)
     # Older kernels leave these of a note as they find them.
     events.sector[places] = np.where(note, 0, sector)
-    events.bytes[places] = np.where(note, 0, headers["bytes"])
+    events.length[places] = np.where(note, 0, headers["bytes"])
     events.error[places] = np.where(note, 0, headers["error"])
     events.action[places] = np.where(act < 255, act, 255)
     events.category[places] = category
@@ -313,14 +317,15 @@ def _decode_some(raw: NDArray[np.uint8], offsets: NDArray[np.int64], layout: rec
     events.payload_at[places] = offsets + layout.size
     events.payload_length[places] = headers["pdu_len"]
     events.has_cgroup[places] = cgroup
+    events.big_endian[places] = layout.order == ">"
 
 
 def _empty(count: int) -> Events:
-    kinds = {"time": np.int64, "sector": np.int64, "bytes": np.int64, "action": np.uint8,
+    kinds = {"time": np.int64, "sector": np.int64, "length": np.int64, "action": np.uint8,
              "category": np.uint32, "pid": np.int64, "device": np.uint32, "cpu": np.int32,
              "error": np.uint16, "sequence": np.uint32, "source": np.uint16,
-             "payload_at": np.int64, "payload_length": np.uint16, "has_cgroup": np.bool_}
-    return Events(**{name: np.zeros(count, dtype=kinds[name]) for name in _ARRAYS})
+             "payload_at": np.int64, "payload_length": np.uint16, "has_cgroup": np.bool_, "big_endian": np.bool_}
+    return Events(**{name: np.zeros(count, dtype=kinds[name]) for name in _ARRAYS})  # type: ignore[arg-type]
 
 
 def _joined(parts: Sequence[Events], sources: Sequence[Source]) -> Events:
@@ -375,5 +380,6 @@ def find_lost(events: Events) -> list[Lost]:
     lost = []
     for gap in gaps.tolist():
         start, end = (int(events.time[numbered[at]]) for at in (gap, gap + 1))
-        lost.append(Lost(min(start, end), max(start, end), int(step[gap]) - 1, int(cpu[gap])))
+        lost.append(Lost(min(start, end), max(start, end), int(step[gap]) - 1, int(cpu[gap]),
+                         int(device[gap])))
     return sorted(lost, key=lambda one: one.start)

@@ -12,6 +12,7 @@ import struct
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from . import records
 from .records import (
@@ -163,7 +164,6 @@ class Disk:
         self.now = START_NS
         self.head = 0
         self.events = 0
-        self.rows: list[tuple[int, int, tuple[object, ...]]] = []
 
     def play(self, events: int) -> None:
         """Write at least so many events."""
@@ -252,18 +252,18 @@ class Disk:
         writer, pid, sector = self.writer, player.pid, player.sector
         length = length or player.request
         category = records.WRITE if mode == "A" else records.READ | records.SYNC
-        kw = {"pid": pid, "cpu": cpu, "category": category}
-        writer.event(self.now, REMAP, sector, length, **kw,  # type: ignore[arg-type]
+        kw: dict[str, Any] = {"pid": pid, "cpu": cpu, "category": category}
+        writer.event(self.now, REMAP, sector, length, **kw,
                      payload=struct.pack(">IIQ", DEVICE + 1, DEVICE, max(0, sector - 63)))
         for delay, action in ((150, QUEUE), (700, GETRQ), (800, INSERT)):
             self.now += delay
-            writer.event(self.now, action, sector, length, **kw)  # type: ignore[arg-type]
+            writer.event(self.now, action, sector, length, **kw)
         self.now += self.random.randrange(2_000, 20_000)
         if player.reserved:
             player.tokens = min(player.tokens + player.reserved * 0.02, player.reserved) - length
         self.cfq(player, mode, f"dispatch {sector}+{length // 512} queued 0 in drive 1")
         self.now += 500
-        writer.event(self.now, ISSUE, sector, length, **kw)  # type: ignore[arg-type]
+        writer.event(self.now, ISSUE, sector, length, **kw)
         self.now += self.service(sector, length)
         writer.event(self.now, COMPLETE, sector, length, category=category, pid=0,
                      cpu=self.random.randrange(self.cpus))
@@ -281,10 +281,10 @@ class Disk:
         return transfer + way + self.random.randrange(2 * self.TRACK_NS)
 
 
-def make(events: int, **options: object) -> Writer:
+def make(events: int, *, version: int = 1, order: str = "<", players: list[Player] | None = None,
+         seed: int = 1, messages: bool = True, vfs: bool = True) -> Writer:
     """A recording of about so many events."""
-    writer = Writer(version=int(options.pop("version", 1)),  # type: ignore[call-overload]
-                    order=str(options.pop("order", "<")))
-    players = options.pop("players", None) or default_players()
-    Disk(writer, players, **options).play(events)  # type: ignore[arg-type]
+    writer = Writer(version, order)
+    disk = Disk(writer, players or default_players(), seed=seed, messages=messages, vfs=vfs)
+    disk.play(events)
     return writer
