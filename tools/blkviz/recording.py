@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Where a recording is: blktrace writes a file for each CPU, DEV.blktrace.N.
+
+An argument is such a file, the common beginning of several (`sda` for
+sda.blktrace.*), a folder with a recording, a file that holds all CPUs (`blkparse
+-d`, `blktrace -o -`), or `-` for a pipe.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .errors import BlkvizError, NoTraceError
+from .parse import Problem, Source, Trace, is_trace, parse
+
+PER_CPU = re.compile(r"\.blktrace\.\d+$")
+NOTES_SUFFIX = ".blkviz.json"
+
+
+@dataclass
+class Notes:
+    """What `blkviz record` saw besides the events.
+
+    `dropped`: (from, to, count) with times of the trace's clock in ns; `reserved`:
+    bytes a second by thread.
+    """
+
+    dropped: list[tuple[int, int, int]] = field(default_factory=list)
+    reserved: dict[int, int] = field(default_factory=dict)
+    command: str = ""
+
+
+def find(argument: str) -> list[Path]:
+    """The files an argument stands for; NoTraceError if there are none."""
+    path = Path(argument)
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if PER_CPU.search(file.name))
+        if not files:
+            raise NoTraceError(f"{argument}: no *.blktrace.N in this folder")
+        return _in_order(files)
+    if path.exists():
+        return [path]
+    folder = path.parent
+    stem = path.name.removesuffix(".blktrace") + ".blktrace."
+    files = sorted(folder.glob(f"{_escape(stem)}*")) if folder.is_dir() else []
+    files = [file for file in files if PER_CPU.search(file.name)]
+    if not files:
+        raise NoTraceError(f"{argument}: no such file, and no {path.name}.blktrace.N: "
+                           "name a recording of blktrace")
+    return _in_order(files)
+
+
+def _escape(name: str) -> str:
+    return re.sub(r"([*?\[])", r"[\1]", name)
+
+
+def _in_order(files: Sequence[Path]) -> list[Path]:
+    return sorted(files, key=lambda file: (file.name.rpartition(".")[0],
+                                           int(file.name.rpartition(".")[2])))
+
+
+def read(arguments: Sequence[str]) -> tuple[Trace, Notes]:
+    """Read and parse a recording; NoTraceError if it is none."""
+    sources: list[Source] = []
+    notes = Notes()
+    seen: set[str] = set()
+    for argument in arguments:
+        if argument == "-":
+            sources.append(Source("the pipe", sys.stdin.buffer.read()))
+            continue
+        for file in find(argument):
+            if str(file) not in seen:
+                seen.add(str(file))
+                sources.append(Source(str(file), _bytes_of(file)))
+                _add_notes(notes, file, seen)
+    return parse_checked(sources), notes
+
+
+def parse_checked(sources: Sequence[Source]) -> Trace:
+    """Parse; what is no trace is left out with a problem, or refused if it is all there is."""
+    traces = [source for source in sources if is_trace(source.data)]
+    if not traces:
+        named = sources[0].name if len(sources) == 1 else f"{len(sources)} files"
+        if not any(source.data for source in sources):
+            raise NoTraceError(f"{named}: empty: nothing was recorded")
+        raise NoTraceError(f"{named}: not a block trace (no record of blktrace in it)")
+    trace = parse(traces)
+    trace.problems += [Problem(source.name, "not a block trace: left out")
+                       for source in sources if source.data and source not in traces]
+    return trace
+
+
+def _bytes_of(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise BlkvizError(f"{file}: {error.strerror}") from None
+
+
+def notes_file(file: Path) -> Path:
+    """Where the notes on a recording are, by one of its files."""
+    return file.with_name(PER_CPU.sub("", file.name) + NOTES_SUFFIX)
+
+
+def _add_notes(notes: Notes, file: Path, seen: set[str]) -> None:
+    path = notes_file(file)
+    if str(path) in seen or not path.is_file():
+        return
+    seen.add(str(path))
+    try:
+        known: dict[str, Any] = json.loads(path.read_text())
+        dropped = [(int(a), int(b), int(n)) for a, b, n in known.get("dropped", [])]
+        reserved = {int(pid): int(rate) for pid, rate in known.get("reserved", {}).items()}
+        notes.command = str(known.get("command", notes.command))
+    except (OSError, ValueError, TypeError, AttributeError):
+        print(f"blkviz: {path}: damaged, ignored", file=sys.stderr)
+        return
+    notes.dropped += dropped
+    notes.reserved.update(reserved)

@@ -1,0 +1,388 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Requests, system calls, slices and processes, from events."""
+
+import random
+
+import pytest
+
+from blkviz import messages, model, parse, records, synth
+from blkviz.errors import NoTraceError
+from blkviz.parse import Source
+from blkviz.records import (
+    BACKMERGE,
+    COMPLETE,
+    FRONTMERGE,
+    GETRQ,
+    INSERT,
+    ISSUE,
+    QUEUE,
+    REQUEUE,
+    SPLIT,
+)
+from blkviz.recording import Notes
+
+MS = 1_000_000
+
+
+def built(writer: synth.Writer, **options) -> model.Model:
+    return model.build(parse.parse([Source("test", writer.together())]), **options)
+
+
+def letters(found: model.Model, request: int) -> str:
+    return "".join(records.LETTERS[int(found.events.action[event])]
+                   for event in found.requests.events_of(request))
+
+
+def test_a_request_belongs_to_who_queued_it() -> None:
+    writer = synth.Writer()
+    writer.event(1, QUEUE, 8, 4096, pid=7)
+    writer.event(2, GETRQ, 8, 4096, pid=7)
+    writer.event(3, INSERT, 8, 4096, pid=7)
+    writer.event(4, ISSUE, 8, 4096, pid=55)
+    writer.event(9, COMPLETE, 8, 4096, pid=0, cpu=3)
+    found = built(writer)
+    assert found.requests.pid.tolist() == [7]
+    assert (found.requests.queued[0], found.requests.dispatched[0]) == (1, 4)
+    assert found.requests.completed[0] == 9
+    assert letters(found, 0) == "QGIDC"
+    assert [one.pid for one in found.processes] == [7]
+
+
+def test_the_kinds_are_cut_at_one_and_five_milliseconds() -> None:
+    writer = synth.Writer()
+    for number, d2c in enumerate((MS - 1, MS, 5 * MS, 5 * MS + 1)):
+        start = number * 100 * MS
+        writer.request((start, start + 1000, start + 1000 + d2c), number * 1000, 4096)
+    found = built(writer)
+    assert found.requests.kind().tolist() == [model.CACHED, model.SEQUENTIAL, model.SEQUENTIAL,
+                                              model.SEEK]
+
+
+def test_merged_bios_are_one_request_with_all_their_events() -> None:
+    writer = synth.Writer()
+    writer.event(1, QUEUE, 100, 4096, pid=7)
+    writer.event(2, GETRQ, 100, 4096, pid=7)
+    writer.event(3, QUEUE, 108, 4096, pid=8)
+    writer.event(4, BACKMERGE, 108, 4096, pid=8)
+    writer.event(5, QUEUE, 92, 4096, pid=9)
+    writer.event(6, FRONTMERGE, 92, 4096, pid=9)
+    writer.event(7, ISSUE, 92, 3 * 4096)
+    writer.event(8, COMPLETE, 92, 3 * 4096)
+    found = built(writer)
+    assert len(found.requests) == 1
+    assert letters(found, 0) == "QGQMQFDC"
+    assert found.requests.queued[0] == 1
+    assert found.requests.length[0] == 3 * 4096
+
+
+def test_a_split_bio_is_several_requests_of_one_owner() -> None:
+    writer = synth.Writer()
+    writer.event(1, QUEUE, 0, 3 * 4096, pid=7)
+    writer.event(2, SPLIT, 0, 4096, pid=7)
+    writer.event(3, ISSUE, 0, 4096, pid=1)
+    writer.event(4, ISSUE, 8, 2 * 4096, pid=1)
+    writer.event(5, COMPLETE, 8, 2 * 4096)
+    writer.event(6, COMPLETE, 0, 4096)
+    found = built(writer)
+    assert found.requests.pid.tolist() == [7, 7]
+    assert [letters(found, 0), letters(found, 1)] == ["QXDC", "QXDC"]
+    assert found.requests.completed.tolist() == [6, 5]
+
+
+def test_a_part_that_no_split_announced_is_found_as_well() -> None:
+    writer = synth.Writer()
+    writer.event(1, QUEUE, 0, 2 * 4096, pid=7)
+    for time, sector in ((3, 0), (4, 8)):
+        writer.event(time, ISSUE, sector, 4096, pid=1)
+    assert built(writer).requests.pid.tolist() == [7, 7]
+
+
+def test_a_requeued_request_is_dispatched_again() -> None:
+    writer = synth.Writer()
+    for time, action in ((1, QUEUE), (2, ISSUE), (3, REQUEUE), (50, ISSUE), (60, COMPLETE)):
+        writer.event(time, action, 8, 4096)
+    found = built(writer)
+    assert letters(found, 0) == "QDRDC"
+    assert (found.requests.dispatched[0], found.requests.d2c()[0]) == (50, 10)
+
+
+def test_a_request_that_completes_in_parts_ends_with_the_last() -> None:
+    writer = synth.Writer()
+    writer.event(1, ISSUE, 0, 4 * 4096)
+    writer.event(5, COMPLETE, 0, 4096)
+    writer.event(6, COMPLETE, 8, 4096)
+    writer.event(9, COMPLETE, 16, 2 * 4096)
+    found = built(writer)
+    assert len(found.requests) == 1
+    assert found.requests.d2c().tolist() == [8]
+    assert letters(found, 0) == "DCCC"
+
+
+def test_an_error_ends_a_request() -> None:
+    writer = synth.Writer()
+    writer.event(1, ISSUE, 0, 4096)
+    writer.event(5, COMPLETE, 0, 0, error=65531)
+    found = built(writer)
+    assert found.requests.error[0] == 65531
+    assert found.requests.finished().all()
+
+
+def test_reads_and_writes_of_one_sector_are_kept_apart() -> None:
+    writer = synth.Writer()
+    writer.event(1, QUEUE, 8, 4096, pid=1, category=records.READ)
+    writer.event(2, QUEUE, 8, 4096, pid=2, category=records.WRITE)
+    writer.event(3, ISSUE, 8, 4096, category=records.WRITE)
+    writer.event(4, ISSUE, 8, 4096, category=records.READ)
+    writer.event(5, COMPLETE, 8, 4096, category=records.READ)
+    writer.event(9, COMPLETE, 8, 4096, category=records.WRITE)
+    found = built(writer)
+    assert found.requests.pid.tolist() == [2, 1]
+    assert found.requests.completed.tolist() == [9, 5]
+
+
+def test_what_is_in_flight_at_the_end_stays_open() -> None:
+    writer = synth.Writer()
+    writer.event(1, ISSUE, 8, 4096)
+    writer.event(100, QUEUE, 16, 4096)
+    found = built(writer)
+    assert found.requests.kind().tolist() == [model.UNFINISHED]
+    assert found.requests.d2c().tolist() == [model.UNKNOWN]
+    assert found.processes[0].requests == 0
+
+
+def test_a_completion_from_before_the_trace_still_moves_the_head() -> None:
+    writer = synth.Writer()
+    writer.event(1, COMPLETE, 8, 4096)
+    found = built(writer)
+    assert found.requests.flags.tolist() == [model.NO_DISPATCH]
+    assert found.requests.kind().tolist() == [model.UNFINISHED]
+    assert found.requests.completed.tolist() == [1]
+
+
+def test_a_device_without_requests_shows_its_bios() -> None:
+    """A stacked device has queueing and completion only."""
+    writer = synth.Writer()
+    writer.event(1, QUEUE, 8, 4096, pid=7)
+    writer.event(50, COMPLETE, 8, 4096, pid=0)
+    found = built(writer)
+    assert found.requests.pid.tolist() == [7]
+    assert letters(found, 0) == "QC"
+
+
+def test_a_lost_completion_does_not_shift_the_others() -> None:
+    writer = synth.Writer()
+    writer.event(1, ISSUE, 8, 4096)
+    writer.lose(0, 1)
+    writer.event(1000, ISSUE, 8, 4096)
+    writer.event(1100, COMPLETE, 8, 4096)
+    found = built(writer)
+    assert found.requests.d2c().tolist() == [model.UNKNOWN, 100]
+    assert found.requests.flags[0] & model.LOST_COMPLETION
+
+
+def test_a_flush_belongs_to_who_sent_it() -> None:
+    writer = synth.Writer()
+    category = records.WRITE | records.FLUSH
+    writer.event(1, ISSUE, 0, 0, pid=9, category=category)
+    writer.event(5, COMPLETE, 0, 0, pid=0, category=category)
+    found = built(writer)
+    assert found.requests.pid.tolist() == [9]
+    assert found.requests.d2c().tolist() == [4]
+
+
+def test_calls_nest_and_carry_their_numbers() -> None:
+    writer = synth.Writer()
+    writer.message(10, "enter vfs_read ino 12 off 4096 len 65536", pid=7)
+    writer.message(20, "enter vfs_fault ino 13", pid=7)
+    writer.message(25, "enter vfs_read ino 99 off 0 len 1", pid=8)
+    writer.message(30, "leave vfs_fault ret 0", pid=7)
+    writer.message(40, "leave vfs_read ret -5", pid=7)
+    calls = built(writer).calls
+    rows = [(int(calls.pid[i]), calls.operations[calls.op[i]], int(calls.start[i]),
+             int(calls.end[i]), int(calls.depth[i]), int(calls.flags[i])) for i in range(len(calls))]
+    assert rows == [(7, "vfs_read", 10, 40, 0, 0), (7, "vfs_fault", 20, 30, 1, 0),
+                    (8, "vfs_read", 25, 40, 0, model.NO_LEAVE)]
+    assert (calls.inode[0], calls.offset[0], calls.length[0], calls.result[0]) == \
+        (12, 4096, 65536, -5)
+
+
+def test_calls_of_the_seeds_short_form_are_understood() -> None:
+    writer = synth.Writer()
+    writer.message(10, "enter vfs_read")
+    writer.message(40, "leave vfs_read")
+    calls = built(writer).calls
+    assert (calls.start[0], calls.end[0], calls.inode[0]) == (10, 40, model.UNKNOWN)
+
+
+def test_a_call_that_was_entered_before_the_trace_begins_with_it() -> None:
+    writer = synth.Writer()
+    writer.event(5, QUEUE, 8, 4096)
+    writer.message(40, "leave vfs_read ret 5")
+    calls = built(writer).calls
+    assert (calls.start[0], calls.end[0], calls.flags[0]) == (5, 40, model.NO_ENTER)
+
+
+def test_a_lost_leave_does_not_swallow_the_calls_after_it() -> None:
+    writer = synth.Writer()
+    for time, text in ((1, "enter vfs_read"), (2, "enter vfs_fault"), (9, "leave vfs_read"),
+                       (10, "enter vfs_open"), (12, "leave vfs_open")):
+        writer.message(time, text)
+    calls = built(writer).calls
+    assert calls.end.tolist() == [9, 9, 12]
+    assert calls.flags.tolist() == [0, model.NO_LEAVE, 0]
+    assert calls.depth.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(("text", "verb", "values"), [
+    ("cfq 4711S BE4 slice start length_us 100000 queued 1", "slice start",
+     {"length_us": 100000, "queued": 1}),
+    ("cfq 4711A RT0 idle window_us 8000 think_us 120 seek 0", "idle",
+     {"window_us": 8000, "think_us": 120, "seek": 0}),
+    ("cfq 4711S BW2 dispatch 81920+1024 queued 0 in drive 1 tokens -4096 deadline_us 250",
+     "dispatch", {"tokens": -4096, "deadline_us": 250, "drive": 1}),
+    ("cfq 4711S idle7 preempted by 12 BE4", "preempted", {"by": 12}),
+    ("cfq 4711S BE4 expired request 12345", "expired", {"request": 12345}),
+    ("cfq 4711S BE4", "", {}),
+])
+def test_messages_of_cfq_are_understood(text: str, verb: str, values: dict[str, int]) -> None:
+    said = messages.cfq(text)
+    assert said is not None
+    assert (said.pid, said.verb) == (4711, verb)
+    assert values.items() <= said.values.items()
+
+
+def test_messages_of_others_are_passed_over() -> None:
+    rng = random.Random(4)
+    words = ["cfq", "enter", "leave", "vfs_read", "ret", "1S", "BE4", "-", "9" * 30, "slice",
+             "end", "dispatch", "1+", "\x00", "é"]
+    for _ in range(3000):
+        text = " ".join(rng.choice(words) for _ in range(rng.randrange(8)))
+        messages.cfq(text)
+        messages.vfs(text)
+    assert messages.cfq("bfq 4711S BE4 slice start") is None
+    assert messages.vfs("enterprise vfs_read") is None
+
+
+def test_slices_and_what_cfq_tells_of_them() -> None:
+    writer = synth.Writer()
+    writer.message(100, "cfq 7S BW2 slice start length_us 100000 queued 1", cgroup=5)
+    writer.message(110, "cfq 7S BW2 dispatch 8+8 queued 0 in drive 1 tokens 100 deadline_us -7")
+    writer.event(120, ISSUE, 8, 4096, pid=7)
+    writer.event(150, COMPLETE, 8, 4096, pid=7)
+    writer.message(160, "cfq 7S BW2 idle window_us 8000 think_us 1 seek 0")
+    writer.message(200, "cfq 7S BW2 preempted by 9 RT0")
+    writer.message(201, "cfq 7S BW2 slice end preempt dispatched 1 residual_us 5")
+    writer.message(210, "cfq 9S RT0 slice start length_us 1 queued 1")
+    writer.event(300, QUEUE, 800, 4096)
+    found = built(writer)
+    slices = found.slices
+    assert slices.pid.tolist() == [7, 9]
+    assert list(zip(slices.start.tolist(), slices.end.tolist(), strict=True)) == [(100, 201),
+                                                                                 (210, 300)]
+    assert [messages.EXPIRED[why] for why in slices.why] == ["preempt", ""]
+    assert [messages.CLASSES[one] for one in slices.cls] == ["BW", "RT"]
+    assert [messages.CLASSES[one] for one in found.requests.cls] == ["BW"]
+    assert letters(found, 0) == "mDC"
+    assert (found.tokens.value.tolist(), found.deadlines.value.tolist()) == ([100], [-7])
+    assert (found.idles.time.tolist(), found.preemptions.value.tolist()) == ([160], [9])
+    assert found.processes[0].cls == "BW2"
+
+
+def test_the_end_of_a_slice_that_began_before_the_trace() -> None:
+    writer = synth.Writer()
+    writer.event(5, QUEUE, 8, 4096)
+    writer.message(50, "cfq 7S BE4 slice end time dispatched 9 residual_us 0")
+    slices = built(writer).slices
+    assert (slices.start.tolist(), slices.end.tolist(), slices.dispatched.tolist()) == \
+        ([5], [50], [9])
+
+
+def test_the_figures_of_a_process() -> None:
+    writer = synth.Writer()
+    writer.process(0, 7, "old")
+    writer.process(1, 7, "reader")
+    for number in range(10):
+        start = number * 100 * MS
+        writer.request((start, start + 1, start + MS), number * 8, 4096, pid=7)
+        writer.message(start + 2 * MS, "enter vfs_open ino 1", pid=7)
+        writer.message(start + 3 * MS, f"leave vfs_open ret {0 if number else -2}", pid=7)
+    writer.event(1000 * MS, QUEUE, 8, 4096, pid=7)
+    found = built(writer, notes=Notes(reserved={7: 5000}))
+    one = found.processes[0]
+    assert (one.name, one.requests, one.bytes, one.calls, one.files) == ("reader", 10, 40960, 10, 9)
+    assert one.bandwidth == pytest.approx(40960)
+    assert one.files_per_second == pytest.approx(9)
+    assert (one.request_bytes, one.reserved) == (4096, 5000)
+    assert built(writer, reserved={"reader": 99}).processes[0].reserved == 99
+
+
+def test_a_recording_of_two_devices_shows_one() -> None:
+    first, second = synth.Writer(), synth.Writer(device=8 << 20)
+    first.process(0, 7, "reader")
+    second.lose(0, 5)
+    for number in range(3):
+        first.event(10 + number, ISSUE, 8, 4096, pid=7)
+        second.event(10 + number, ISSUE, 8, 4096, pid=7)
+    first.event(20, ISSUE, 8, 4096, pid=7)
+    second.lose(0, 3)
+    second.event(30, COMPLETE, 8, 4096)
+    trace = parse.parse([Source("a", first.together()), Source("b", second.together())])
+    found = model.build(trace)
+    assert records.device_name(found.device) == "8:48"
+    assert (len(found.requests), found.lost) == (4, [])
+    assert "8:0" in found.hints[0]
+    other = model.build(trace, device=8 << 20)
+    assert len(other.requests) == 3
+    assert [one.count for one in other.lost] == [3]
+    assert other.processes[0].name == "reader"
+    with pytest.raises(NoTraceError):
+        model.build(trace, device=1)
+
+
+def test_the_wall_clock_of_both_byte_orders() -> None:
+    for order in "<>":
+        writer = synth.Writer(order=order)
+        writer.event(1000, QUEUE)
+        writer.clock(2_000_001_000, 1_700_000_000, 500_000_000)
+        assert built(writer).clock == pytest.approx(1_699_999_998.5)
+
+
+def test_drops_that_the_recorder_saw_are_added() -> None:
+    writer = synth.Writer()
+    for time in (10, 1000):
+        writer.event(time, QUEUE)
+    found = built(writer, notes=Notes(dropped=[(400, 500, 30), (5000, 6000, 1)]))
+    assert [(one.start, one.end, one.count) for one in found.lost] == [(400, 500, 30)]
+    assert any("30 events were lost" in line for line in model.problems_of(found))
+
+
+def test_an_empty_trace_has_a_model() -> None:
+    found = model.build(parse.parse([]))
+    assert (len(found.requests), len(found.calls), found.processes) == (0, 0, [])
+    assert model.problems_of(found)
+
+
+def test_damaged_recordings_have_a_model() -> None:
+    rng = random.Random(8)
+    whole = synth.make(400).together()
+    for _ in range(150):
+        data = bytearray(whole)
+        for _ in range(rng.randrange(1, 30)):
+            at = rng.randrange(len(data))
+            if rng.random() < 0.5:
+                data[at] ^= 1 << rng.randrange(8)
+            else:
+                del data[at:at + rng.randrange(100)]
+        found = model.build(parse.parse([Source("test", bytes(data))]))
+        assert (found.requests.completed >= found.requests.dispatched).all()
+        assert (found.calls.end >= found.calls.start).all()
+
+
+def test_every_request_of_a_played_disk_is_found_whole() -> None:
+    found = built(synth.make(5000))
+    assert len(found.requests) > 500
+    assert found.requests.finished().all()
+    assert {letters(found, i) for i in range(len(found.requests))} == {"AQGImDC"}
+    assert found.requests.cls.all()
+    assert not found.problems
+    assert not found.lost
