@@ -135,7 +135,7 @@ scenario_streams_come_and_go_while_everything_changes()
 	queue disk nr_requests 256
 	load disk
 	streams disk 4
-	for ((i = 0; i < $(amount 8 3); i++)); do
+	for ((i = 0; i < $(amount 6 2); i++)); do
 		for word in "bw_elevator ssf" "bw_bucket_ms 10" "bw_debt_percent 0" \
 			    "bw_depth 8" "bw_elevator edf" "bw_debt_percent 100" \
 			    "bw_delays_ms 1 2 3 4 5 6 7 8" "bw_bucket_ms 10000" \
