@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from conftest import LAB, SCENARIO
 from lablib import cli, guest, job, stats
+from lablib.disks import load_disk
 
 MS = 1_000_000
 CLOCK_READS_NS = 20_000
@@ -318,3 +319,23 @@ def test_trace_is_kept(kernel: Path, scenario_file: Path, disks: Path, tmp_path:
         for old, new in zip(a["processes"], b["processes"], strict=True):
             assert (old["reads"], old.get("misses")) == (new["reads"], new.get("misses"))
             assert abs(old["latency_ns"]["mean"] - new["latency_ns"]["mean"]) < CLOCK_READS_NS
+
+
+def test_seeky_reader_far_from_others_is_not_starved_under_cfq(guests: guest.Guests, tmp_path: Path) -> None:
+    """Ten processes read at random within 24 MiB, one 100 GiB away; all share their slices."""
+    folder = LAB.parents[1] / "configs/disks"
+    lines = [
+        *job.device_lines(load_disk(folder, "barracuda-7200.11"), {}, 1),
+        "write /sys/block/rot0/queue/scheduler cfq",
+        "write /sys/block/rot0/queue/nr_requests 256",
+        "device /dev/rot0",
+        f"start_ns {job.START_NS}",
+        "duration_ns 20000000000",
+        *(f"stream random=1 direct=1 size=4096 seed={i + 1} regions=1073741824:25165824" for i in range(10)),
+        "stream random=1 direct=1 size=4096 seed=99 regions=107374182400:8589934592",
+    ]
+    guests.run("\n".join(lines) + "\n", {}, tmp_path, "test")
+    flat = stats.read_records(tmp_path / "10.bin")
+    waited = [flat[i + 2] - flat[i + 1] for i in range(0, len(flat), 4)]
+    assert len(waited) >= 40
+    assert max(waited) < 2000 * MS
