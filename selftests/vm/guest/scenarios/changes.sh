@@ -70,6 +70,11 @@ scenario_tunables_under_load()
 		done
 		for file in "$dir"/*; do
 			value=${default[${file##*/}]}
+			# Of several words the one in brackets is chosen.
+			[[ $value != *"["* ]] || {
+				value=${value#*"["}
+				value=${value%%"]"*}
+			}
 			set_tunable "$file" -1
 			set_tunable "$file" "${value}x"
 			echo "$value" > "$file" ||
