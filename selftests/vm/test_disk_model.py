@@ -69,7 +69,7 @@ python3 -c 'import ctypes; ctypes.CDLL(None).reboot(0x4321fedc)'
 """)
     script.chmod(0o755)
     ran = subprocess.run(
-        [KERNEL, "time-travel=inf-cpu", "seccomp=auto", "root=/dev/root", "rootfstype=hostfs",
+        [KERNEL, "time-travel=inf-cpu", "norandmaps", "seccomp=auto", "root=/dev/root", "rootfstype=hostfs",
          "rootflags=/", "ro", f"init={script}", "con=null", "con0=fd:0,fd:1", "ssl=null",
          "mem=512M", "quiet", "null_blk.nr_devices=0", "kunit.enable=0"],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
