@@ -228,7 +228,12 @@ def test_interrupt_leaves_no_process_behind(
     command = [sys.executable, str(LAB / "lab")]
     command += map(str, run_args(kernel, scenario_file, disks, tmp_path / "out"))
     running = subprocess.Popen(
-        [*command, "-j2"], env={**os.environ, "TMPDIR": str(folder)}, stderr=subprocess.PIPE, text=True
+        [*command, "-j2"],
+        env={**os.environ, "TMPDIR": str(folder)},
+        stderr=subprocess.PIPE,
+        text=True,
+        # a shell's background commands ignore it, and what they start too
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     wait_for(lambda: len(list(folder.glob("lab-*/console"))) == 2, "two guests")
     wait_for(lambda: len(guests_of(folder)) >= 2, "their processes")

@@ -9,7 +9,9 @@ and unpacks nothing.
 
 from __future__ import annotations
 
+import bz2
 import contextlib
+import gzip
 import hashlib
 import json
 import lzma
@@ -19,10 +21,11 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from .common import (
     NO_SPACE,
@@ -212,7 +215,7 @@ def _from_tarball(project: Project, path: Path) -> Base:
     try:
         with path.open("rb") as stream:
             return _import_tar(project, stream, key, f"unpack {path.name}")
-    except (tarfile.TarError, lzma.LZMAError, EOFError) as error:
+    except tarfile.TarError as error:
         raise QueueError(f"KERNEL={path}: damaged or no tar archive ({error}); "
                          "get it again") from error
 
@@ -223,6 +226,38 @@ def _sha256(path: Path) -> str:
 
 
 # --- a tar archive becomes a commit, without a folder in between -------------
+
+UNPACKERS: dict[bytes, Callable[[Any], Any]] = {
+    b"\xfd7zXZ": lzma.open, b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
+
+
+class _Unpacked:
+    """A tar archive without its compression, which tells whether it is whole.
+
+    tarfile takes a header that is cut off or damaged for the end of the archive.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        start = stream.peek(6)
+        unpack = next((how for magic, how in UNPACKERS.items() if start.startswith(magic)), None)
+        self._stream = unpack(stream) if unpack else stream
+        self._last = b""
+
+    def read(self, size: int) -> bytes:
+        try:
+            data: bytes = self._stream.read(size)
+        except (lzma.LZMAError, zlib.error, EOFError, OSError) as error:
+            raise tarfile.ReadError(str(error)) from error
+        self._last = (self._last + data)[-tarfile.BLOCKSIZE:]
+        return data
+
+    def check_end(self, archive: tarfile.TarFile) -> None:
+        """Behind the last member there are only zeros, a block of them at least."""
+        while rest := archive.fileobj.read(1 << 16):
+            if rest.strip(b"\0"):
+                raise tarfile.ReadError("a header in the middle is damaged")
+        if self._last != bytes(tarfile.BLOCKSIZE):
+            raise tarfile.ReadError("its end is missing")
 
 
 def _import_tar(project: Project, stream: IO[bytes], key: str, label: str) -> Base:
@@ -235,8 +270,11 @@ def _import_tar(project: Project, stream: IO[bytes], key: str, label: str) -> Ba
     assert importer.stdin and importer.stderr
     progress = Progress(label, unit="files")
     try:
-        with tarfile.open(fileobj=stream, mode="r|*") as archive:
+        unpacked = _Unpacked(stream)
+        with tarfile.open(fileobj=unpacked, mode="r|") as archive:  # type: ignore[call-overload]
             count = _feed(archive, importer.stdin, ref, progress)
+            unpacked.check_end(archive)
+            importer.stdin.write(b"done\n")
         importer.stdin.close()
         said = importer.stderr.read().decode(errors="replace")
         if importer.wait():
@@ -282,7 +320,6 @@ def _feed(archive: tarfile.TarFile, out: IO[bytes], ref: str, progress: Progress
         out.write(b"\n")
         count += 1
         progress.update(count)
-    out.write(b"done\n")
     return count
 
 
@@ -316,7 +353,7 @@ def unpack_deb(project: Project, deb: Path, key: str, package: str) -> Base:
     with _tarball_of(deb, package) as stream:
         try:
             return _import_tar(project, stream, key, f"unpack {deb.name}")
-        except (tarfile.TarError, lzma.LZMAError, EOFError) as error:
+        except tarfile.TarError as error:
             deb.unlink(missing_ok=True)
             raise QueueError(f"{deb.name} is damaged ({error}); it is removed, "
                              "run it again to download it again") from error

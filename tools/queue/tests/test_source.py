@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -85,15 +86,44 @@ def test_a_folder_that_is_no_kernel_is_told(queue: Queue, tmp_path: Path) -> Non
     assert "is no kernel source" in queue.fails("fetch", kernel=tmp_path / "empty")
 
 
+def refs(queue: Queue) -> str:
+    return subprocess.run(["git", "for-each-ref"], cwd=queue.cache / "pristine.git", text=True,
+                          capture_output=True, check=True).stdout
+
+
 def test_damaged_tarball_is_told_and_leaves_nothing(queue: Queue, tarball: Path) -> None:
     whole = tarball.read_bytes()
     tarball.write_bytes(whole[:len(whole) // 2])
     assert "damaged or no tar archive" in queue.fails("tree")
-    refs = subprocess.run(["git", "for-each-ref"], cwd=queue.cache / "pristine.git", text=True,
-                          capture_output=True, check=True).stdout
-    assert refs == ""
+    assert refs(queue) == ""
     tarball.write_bytes(whole)
     queue.works("tree")
+
+
+@pytest.mark.parametrize("packed", ["xz", "gz", "bz2", ""])
+@pytest.mark.parametrize("part", [0.02, 0.3, 0.6, 0.9, 0.99])
+def test_tarball_cut_off_anywhere_is_told(
+    queue: Queue, tree: Path, tarball: Path, packed: str, part: float
+) -> None:
+    with tarfile.open(tarball, f"w:{packed}") as archive:
+        archive.add(tree, "linux-7.3.4")
+    # without the zeros behind the last member, of which a part may well be missing
+    whole = tarball.read_bytes() if packed else tarball.read_bytes().rstrip(b"\0")
+    tarball.write_bytes(whole[:int(len(whole) * part)])
+    assert "damaged or no tar archive" in queue.fails("fetch")
+    assert refs(queue) == ""
+
+
+def test_tarball_with_a_damaged_header_in_the_middle_is_told(
+    queue: Queue, tree: Path, tarball: Path
+) -> None:
+    with tarfile.open(tarball, "w:") as archive:
+        archive.add(tree, "linux-7.3.4")
+        where = archive.getmembers()[4].offset
+    data = bytearray(tarball.read_bytes())
+    data[where + 150] ^= 1  # in the header's checksum
+    tarball.write_bytes(data)
+    assert "damaged or no tar archive" in queue.fails("fetch")
 
 
 # --- Debian's package, with a fake apt ------------------------------------------------

@@ -113,7 +113,9 @@ def test_first_violation_ends_all_guests(tmp_path: Path) -> None:
 def test_interrupt_ends_the_guest(tmp_path: Path) -> None:
     kernel = script(tmp_path / "linux", f"echo $$ > {tmp_path}/pid; sleep 1000\n")
     command = [sys.executable, str(TOOL / "soak"), "--kernel", str(kernel), "-q"]
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    # a shell's background commands ignore the signal, and what they start too
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     for _ in range(600):
         if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
             break
