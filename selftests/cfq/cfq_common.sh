@@ -114,3 +114,110 @@ cfq_read()
 	sed -n 's/^\([0-9]*\)+.*records in$/\1/p' "$result.dd" > "$result"
 	[ -s "$result" ]
 }
+
+# cfq_trace_begin NAME FILE: a trace of the disk NAME, which runs when this
+# returns, goes to FILE. Sets CFQ_TRACER.
+cfq_trace_begin()
+{
+	local name=$1 file=$2 n
+
+	blktrace -d "/dev/$name" -o - > "$file" 2> "$file.log" &
+	CFQ_TRACER=$!
+	for n in $(seq 200); do
+		echo cfq-trace-runs 2> /dev/null \
+			> "/sys/kernel/debug/block/$name/msg"
+		sleep 0.1
+		grep -qa cfq-trace-runs "$file" && return
+	done
+	cfq_skip "no trace (BLK_DEV_IO_TRACE?): $(cat "$file.log")"
+}
+
+# cfq_trace_end PID FILE RESULT: ends it; what blkparse makes of FILE goes to
+# RESULT, the messages with their processes to RESULT.messages.
+cfq_trace_end()
+{
+	kill -INT "$1"
+	wait "$1"
+	blkparse -q -i - < "$2" > "$3" 2> "$2.log" ||
+		cfq_fail "blkparse: $(cat "$2.log")"
+	"$(dirname "$0")/cfq_messages" < "$2" | sort -n -s -k 1,1 > "$3.messages"
+}
+
+# cfq_trace DIRECTORY COMMAND...: a trace of the device while COMMAND runs goes to
+# the files DIRECTORY/trace and DIRECTORY/trace.messages.
+cfq_trace()
+{
+	local dir=$1 tracer
+
+	shift
+	cfq_trace_begin "$CFQ_NAME" "$dir/raw"
+	tracer=$CFQ_TRACER
+	"$@"
+	cfq_trace_end "$tracer" "$dir/raw" "$dir/trace"
+}
+
+# cfq_wait_for COMMAND...: until it is true, 20 s at most
+cfq_wait_for()
+{
+	local n
+
+	for n in $(seq 200); do
+		"$@" && return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+# cfq_vfs_setup: what the tests of VFS messages need. Sets CFQ_TMP, CFQ_VFS,
+# CFQ_SWITCH.
+cfq_vfs_setup()
+{
+	cfq_need blktrace blkparse
+	CFQ_VFS=$(dirname "$0")/cfq_vfs
+	[ -x "$CFQ_VFS" ] || cfq_skip "cfq_vfs is not built"
+	CFQ_SWITCH=/sys/block/$CFQ_NAME/trace/vfs
+	[ -w "$CFQ_SWITCH" ] || cfq_skip "no VFS messages in this kernel"
+	CFQ_TMP=$(mktemp -d) || cfq_fail "no temporary directory"
+	trap cfq_vfs_cleanup EXIT
+}
+
+cfq_vfs_cleanup()
+{
+	cfq_cleanup
+	rm -rf "$CFQ_TMP"
+}
+
+# cfq_vfs_do NAME WAY FILE [OFFSET LENGTH]: its process and inode go to NAME
+cfq_vfs_do()
+{
+	local name=$1
+
+	shift
+	"$CFQ_VFS" "$@" > "$CFQ_TMP/$name" 2> "$CFQ_TMP/$name.err"
+}
+
+# cfq_vfs_said NAME [TRACE]: what it said, one message a line
+cfq_vfs_said()
+{
+	local pid
+
+	pid=$(cut -d' ' -f1 "$CFQ_TMP/$1")
+	sed -nE "s/^[0-9]+ $pid ((enter|leave) vfs_)/\1/p" \
+		"$CFQ_TMP/${2:-trace}.messages"
+}
+
+# cfq_vfs_check NAME ENTER LEAVE: these two messages in this order and no other of
+# their operation; %i is the inode
+cfq_vfs_check()
+{
+	local name=$1 ino operation said
+
+	ino=$(cut -d' ' -f2 "$CFQ_TMP/$name")
+	operation=${2%% *}
+	said=$(cfq_vfs_said "$name" | grep " $operation ")
+	[ "$said" = "enter ${2/\%i/$ino}
+leave $operation ret $3" ] || {
+		cat "$CFQ_TMP/$name.err"
+		cfq_fail "$name: wanted enter ${2/\%i/$ino}, ret $3; got: $said"
+	}
+}

@@ -2,11 +2,13 @@
 /*
  * The first and only program of the guest that tools/bench boots. QEMU makes
  * one guest instruction one guest nanosecond, so that the clock counts
- * instructions. Two measurements, for each scheduler that the command line of
- * the kernel names:
+ * instructions. Three measurements, the first and the last for each scheduler that the
+ * command line of the kernel names:
  *
  * one	one process reads 4 KiB blocks one after the other from a null_blk that
  *	completes at once (irqmode=1, hw_queue_depth=64): what a loop costs.
+ * cached	one process reads a page that is in the page cache: without a trace, with
+ *	a block trace, and with messages of VFS operations in it.
  * many	so many processes read at the same time from a null_blk that takes 8
  *	requests at once and 400 us for each, so that the others wait in the
  *	scheduler: the time that was not idle, for each request that completed.
@@ -24,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
@@ -31,6 +34,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <linux/blktrace_api.h>
+#include <linux/fs.h>
 
 #define NULLB		"/sys/kernel/config/nullb/"
 #define READ_BYTES	4096
@@ -248,6 +254,49 @@ static void measure_one(const char *scheduler, long reads, int repeat)
 	exit(0);
 }
 
+static void cached_reads(int fd, void *buffer, const char *state, long reads,
+			 int repeat)
+{
+	uint64_t start;
+	long i;
+
+	for (i = 0; i < reads / 10; i++)
+		read_block(fd, buffer, 0);
+	start = now_ns();
+	for (i = 0; i < reads; i++)
+		read_block(fd, buffer, 0);
+	printf("@ cached %s %d %" PRIu64 " %ld\n", state, repeat,
+	       now_ns() - start, reads);
+}
+
+/* A trace that nobody reads; its buffers have room for all that is measured. */
+static void measure_cached(long reads, int repeats)
+{
+	struct blk_user_trace_setup setup = {
+		.buf_size = 4 << 20, .buf_nr = 8,
+	};
+	const char *vfs = "/sys/block/one/trace/vfs";
+	int fd = open("/dev/one", O_RDONLY), repeat;
+	void *buffer = block_buffer();
+
+	if (fd < 0)
+		err(1, "/dev/one");
+	for (repeat = 0; repeat < repeats; repeat++) {
+		cached_reads(fd, buffer, "off", reads, repeat);
+		if (ioctl(fd, BLKTRACESETUP, &setup) || ioctl(fd, BLKTRACESTART))
+			err(1, "trace of /dev/one");
+		cached_reads(fd, buffer, "trace", reads, repeat);
+		if (!access(vfs, W_OK)) {
+			write_file(vfs, "1");
+			cached_reads(fd, buffer, "vfs", reads, repeat);
+			write_file(vfs, "0");
+		}
+		ioctl(fd, BLKTRACESTOP);
+		ioctl(fd, BLKTRACETEARDOWN);
+	}
+	close(fd);
+}
+
 /* Reads until it is killed. */
 static void reader(uint64_t *count, int number, int processes)
 {
@@ -360,6 +409,7 @@ static void measure(const char *schedulers, long reads, int repeats,
 			measure_one(names[i], reads, repeat);
 	}
 	set_scheduler(&one, "none");
+	measure_cached(reads, repeats);
 	for (i = 0; i < number && window_ms; i++) {
 		set_scheduler(&many, names[i]);
 		measure_processes(names[i], repeats, processes, window_ms);
@@ -383,6 +433,7 @@ int main(int argc, char **argv)
 		mount_on("sysfs", "/sys");
 		mount_on("devtmpfs", "/dev");
 		mount_on("configfs", "/sys/kernel/config");
+		mount_on("debugfs", "/sys/kernel/debug");
 		make_device(&one);
 		make_device(&many);
 		measure(argv[1], atol(argv[2]), atoi(argv[3]), argv[4],

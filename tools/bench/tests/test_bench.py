@@ -37,6 +37,8 @@ def measured() -> object:
         "@ one cfq 0 11000000 1000",
         "@ one cfq 1 14000000 1000",
         "@ one cfq 2 12000000 1000",
+        "@ cached off 0 900000 1000",
+        "@ cached vfs 0 2900000 1000",
         "@ many cfq 0 10 1000000000 400000000 30000 10",
         "@ many cfq 0 1000 1000000000 250000000 30000 990",
         "@ end 0",
@@ -49,6 +51,12 @@ def test_instructions_per_read_are_the_median_of_the_repeats() -> None:
     one = measured().one["cfq"]  # type: ignore[attr-defined]
     assert one.median == 12000
     assert one.spread_percent == pytest.approx(25)
+
+
+def test_cost_of_messages_is_shown() -> None:
+    result = measured()
+    assert result.cached["vfs"].median == 2900  # type: ignore[attr-defined]
+    assert "no trace 900.0, and VFS messages 2,900.0" in bench.table(result, None)
 
 
 def test_idle_time_is_not_counted() -> None:

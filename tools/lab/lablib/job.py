@@ -352,6 +352,8 @@ def job_text(
     lines.append(f"duration_ns {round(scenario.duration_s * NSEC_PER_SEC)}")
     lines += [stream_line(process, number) for number, process in enumerate(streams)]
     if trace:
+        # messages of the processes' reads and writes, where the kernel has them
+        lines.append(f"write_if_there /sys/block/{DEVICE}/trace/vfs 1")
         lines.append(f"trace {trace}")
     return "\n".join(lines) + "\n"
 

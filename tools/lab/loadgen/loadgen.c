@@ -324,7 +324,8 @@ static void obey(char *verb, char *rest, unsigned int line)
 	char *second = rest;
 
 	/* verbs with two arguments have the second behind the first blank */
-	if (!strcmp(verb, "write") || !strcmp(verb, "report")) {
+	if (!strcmp(verb, "write") || !strcmp(verb, "write_if_there") ||
+	    !strcmp(verb, "report")) {
 		second = strchr(rest, ' ');
 		if (!second)
 			fail("job line %u: %s needs two arguments", line, verb);
@@ -337,6 +338,9 @@ static void obey(char *verb, char *rest, unsigned int line)
 			     strerror(errno));
 	} else if (!strcmp(verb, "write")) {
 		write_file(rest, second, line);
+	} else if (!strcmp(verb, "write_if_there")) {
+		if (!access(rest, W_OK))
+			write_file(rest, second, line);
 	} else if (!strcmp(verb, "report")) {
 		report_file(rest, second);
 	} else if (!strcmp(verb, "device")) {

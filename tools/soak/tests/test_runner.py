@@ -116,13 +116,16 @@ def test_interrupt_ends_the_guest(tmp_path: Path) -> None:
     # a shell's background commands ignore the signal, and what they start too
     running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True,
                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-    for _ in range(600):
-        if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
-            break
-        time.sleep(0.05)
-    pid = int((tmp_path / "pid").read_text())
-    running.send_signal(signal.SIGINT)
-    _, errors = running.communicate(timeout=60)
+    try:
+        for _ in range(600):
+            if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
+                break
+            time.sleep(0.05)
+        pid = int((tmp_path / "pid").read_text())
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=60)
+    finally:
+        running.kill()
     assert running.returncode == 130
     assert "interrupted" in errors
     assert not Path(f"/proc/{pid}").exists()

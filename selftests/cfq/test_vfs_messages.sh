@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# VFS operations in a trace: each says that it begins and that it ends, with its
+# inode and its result, in the trace of its device and in no other, when it is
+# asked to and else not.
+
+. "$(dirname "$0")/cfq_common.sh"
+
+cfq_need dd mkfs.ext4
+cfq_device size=64
+cfq_vfs_setup
+other=$NULLB/${CFQ_NAME}b
+trap 'umount "$CFQ_TMP/mnt"; echo 0 > "$other/power"; rmdir "$other"
+      cfq_vfs_cleanup' EXIT
+
+traced()
+{
+	cfq_vfs_do t_read read "$CFQ_TMP/mnt/file" 4096 65536
+	cfq_vfs_do t_end pread "$CFQ_TMP/mnt/file" 1044480 65536
+	cfq_vfs_do t_preadv preadv "$CFQ_TMP/mnt/file" 8192 8192
+	cfq_vfs_do t_sendfile sendfile "$CFQ_TMP/mnt/file" 0 16384
+	cfq_vfs_do t_aio_read aio_read "$CFQ_TMP/mnt/file" 4096 4096
+	cfq_vfs_do t_direct direct "$CFQ_TMP/mnt/file" 0 32768
+	cfq_vfs_do t_dev pread "$CFQ_DEV" 512 1024
+	cfq_vfs_do t_bad direct "$CFQ_TMP/mnt/file" 1 512
+	cfq_vfs_do t_pwrite pwrite "$CFQ_TMP/mnt/file" 0 4096
+	cfq_vfs_do t_pwritev pwritev "$CFQ_TMP/mnt/file" 4096 8192
+	cfq_vfs_do t_splice splice "$CFQ_TMP/mnt/file" 8192 4096
+	cfq_vfs_do t_aio_write aio_write "$CFQ_TMP/mnt/file" 12288 4096
+	echo 3 > /proc/sys/vm/drop_caches
+	cfq_vfs_do t_uring uring_read "$CFQ_TMP/mnt/file" 524288 4096
+	uring=$?
+	cfq_vfs_do t_elsewhere pread "/dev/${other##*/}" 0 4096
+	cfq_vfs_do t_tmpfs pread "$CFQ_TMP/plain" 0 4096
+}
+
+mkfs.ext4 -q "$CFQ_DEV" || cfq_fail "mkfs.ext4"
+mkdir "$CFQ_TMP/mnt" "$other" || cfq_fail "no second device"
+for attr in size=64 memory_backed=1 power=1; do
+	echo "${attr#*=}" > "$other/${attr%%=*}"
+done
+mount "$CFQ_DEV" "$CFQ_TMP/mnt" || cfq_skip "no ext4"
+dd if=/dev/urandom of="$CFQ_TMP/mnt/file" bs=1M count=1 status=none
+dd if=/dev/urandom of="$CFQ_TMP/plain" bs=4k count=1 status=none
+sync
+
+# six processes at once, on whatever CPU
+many()
+{
+	local n i
+
+	traced
+	for n in 1 2 3 4 5 6; do
+		for i in $(seq 5); do
+			"$CFQ_VFS" pread "$CFQ_TMP/mnt/file" $((i * 4096)) 4096
+		done > "$CFQ_TMP/many.$n" &
+		pids[n]=$!
+	done
+	wait "${pids[@]}"
+}
+
+# Off, which is the default: not a word.
+[ "$(cat "$CFQ_SWITCH")" = 0 ] || cfq_fail "the messages are on from the start"
+cfq_trace "$CFQ_TMP" traced
+grep -qE "(enter|leave) vfs" "$CFQ_TMP/trace.messages" && cfq_fail "messages while off"
+
+# On: every way to read and to write.
+echo 1 > "$CFQ_SWITCH" || cfq_fail "the switch does not take 1"
+cfq_trace "$CFQ_TMP" many
+cfq_vfs_check t_read "vfs_read ino %i off 4096 len 65536" 65536
+cfq_vfs_check t_end "vfs_read ino %i off 1044480 len 65536" 4096
+cfq_vfs_check t_preadv "vfs_read ino %i off 8192 len 8192" 8192
+cfq_vfs_check t_sendfile "vfs_read ino %i off 0 len 16384" 16384
+cfq_vfs_check t_aio_read "vfs_read ino %i off 4096 len 4096" 4096
+cfq_vfs_check t_direct "vfs_read ino %i off 0 len 32768" 32768
+cfq_vfs_check t_bad "vfs_read ino %i off 1 len 512" -22
+cfq_vfs_check t_pwrite "vfs_write ino %i off 0 len 4096" 4096
+cfq_vfs_check t_pwritev "vfs_write ino %i off 4096 len 8192" 8192
+cfq_vfs_check t_splice "vfs_write ino %i off 8192 len 4096" 4096
+cfq_vfs_check t_aio_write "vfs_write ino %i off 12288 len 4096" 4096
+
+# blkparse shows them, and btt passes over them.
+grep -qE " m +N enter vfs_read ino [0-9]+ off 4096 len 65536$" "$CFQ_TMP/trace" ||
+	cfq_fail "blkparse shows no message"
+if command -v btt > /dev/null; then
+	blkparse -q -i - -d "$CFQ_TMP/binary" -O < "$CFQ_TMP/raw" &&
+		btt -i "$CFQ_TMP/binary" > "$CFQ_TMP/btt" 2>&1 &&
+		grep -q "^Q2C" "$CFQ_TMP/btt" || cfq_fail "btt: $(cat "$CFQ_TMP/btt")"
+fi
+
+# A block device file has the number of the device for its inode.
+device=$(stat -c '%Hr * 1048576 + %Lr' "$CFQ_DEV")
+sed -i "s/ .*/ $((device))/" "$CFQ_TMP/t_dev"
+cfq_vfs_check t_dev "vfs_read ino %i off 512 len 1024" 1024
+
+# io_uring has a worker wait, which is another process.
+if [ "$uring" = 0 ]; then
+	grep -qE "enter vfs_read ino $(cut -d' ' -f2 "$CFQ_TMP/t_uring") off 524288" \
+		"$CFQ_TMP/trace" || cfq_fail "no message of io_uring"
+fi
+
+# Nothing of other devices, and of file systems without one.
+for name in t_elsewhere t_tmpfs; do
+	[ -s "$CFQ_TMP/$name" ] || cfq_fail "$name did not run"
+	said=$(cfq_vfs_said "$name" | grep -v vfs_lookup)
+	[ -z "$said" ] || cfq_fail "$name is in the trace: $said"
+done
+
+# 30 reads of six at once: 30 pairs.
+while read -r pid ino; do
+	echo "$pid $ino" > "$CFQ_TMP/one"
+	[ "$(cfq_vfs_said one | grep -c 'enter vfs_read ')" = 1 ] &&
+		[ "$(cfq_vfs_said one | tail -n 1)" = "leave vfs_read ret 4096" ] ||
+		cfq_fail "process $pid of many: $(cfq_vfs_said one)"
+done < <(cat "$CFQ_TMP"/many.*)
+[ "$(cat "$CFQ_TMP"/many.* | wc -l)" = 30 ] || cfq_fail "not all of many ran"
+
+# Only what the mask has; bad masks and switches are refused.
+mask=/sys/block/$CFQ_NAME/trace/vfs_mask
+all=$(cat "$mask")
+echo write > "$mask" || cfq_fail "the mask does not take a name"
+[ "$(cat "$mask")" = write ] || cfq_fail "the mask is $(cat "$mask"), not write"
+cfq_trace "$CFQ_TMP" traced
+grep -q "enter vfs_write" "$CFQ_TMP/trace" || cfq_fail "no writes in the trace"
+grep -q "enter vfs_read " "$CFQ_TMP/trace" && cfq_fail "reads outside of the mask"
+for bad in 0 0x80000000 walk read,walk ""; do
+	echo "$bad" 2> /dev/null > "$mask" && cfq_fail "the mask takes '$bad'"
+done
+for bad in 2 -1 yes 256; do
+	echo "$bad" 2> /dev/null > "$CFQ_SWITCH" && cfq_fail "the switch takes '$bad'"
+done
+[ "$(cat "$mask") $(cat "$CFQ_SWITCH")" = "write 1" ] || cfq_fail "refused but taken"
+echo "$all" > "$mask" || cfq_fail "the mask does not take what it shows"
+
+# Two devices traced at once: each has its own.
+echo 1 > "/sys/block/${other##*/}/trace/vfs"
+cfq_trace_begin "${other##*/}" "$CFQ_TMP/raw2"
+tracer=$CFQ_TRACER
+cfq_trace "$CFQ_TMP" traced
+cfq_trace_end "$tracer" "$CFQ_TMP/raw2" "$CFQ_TMP/trace2"
+cfq_vfs_check t_read "vfs_read ino %i off 4096 len 65536" 65536
+[ -z "$(cfq_vfs_said t_elsewhere | grep -v vfs_lookup)" ] ||
+	cfq_fail "the other device's reader is in this trace"
+cfq_vfs_said t_elsewhere trace2 | grep -q "enter vfs_read ino [0-9]* off 0 len 4096" ||
+	cfq_fail "the other device's reader is not in its trace"
+[ -z "$(cfq_vfs_said t_read trace2)" ] || cfq_fail "a reader of this device is in the other trace"
+
+exit "$KSFT_PASS"
