@@ -3,6 +3,8 @@
 #
 # VFS operations other than read and write in a trace: names, attributes, sync,
 # page faults.
+#
+# shellcheck disable=SC2329  # cfq_trace calls them
 
 . "$(dirname "$0")/cfq_common.sh"
 

@@ -3,6 +3,8 @@
 #
 # Messages of VFS operations when a process, or the trace, ends within one. The
 # device is slow, so that both can be done.
+#
+# shellcheck disable=SC2329  # cfq_trace calls them
 
 . "$(dirname "$0")/cfq_common.sh"
 

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`blkviz --live`: the page on the loopback, growing while the trace runs.
+
+blktrace writes to a pipe; what has come is parsed anew when a page asks for more
+than it has, at most once a second. The oldest is dropped beyond LIMIT bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import IO, Any
+from urllib.parse import parse_qs, urlparse
+
+from . import model, page, parse, record, records
+from .errors import BlkvizError, NoTraceError
+from .parse import Source
+
+LIMIT = 64 << 20
+PAUSE_S = 1.0
+
+
+class Recording:
+    """What has come through the pipe so far."""
+
+    def __init__(self, stream: IO[bytes], title: str) -> None:
+        self.title = title
+        self.stream = stream
+        self.data = bytearray()
+        self.forgotten = 0
+        self.ended = False
+        self.lock = threading.Lock()
+        self.made: tuple[int, dict[str, Any]] | None = None
+        self.made_at = 0.0
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        while chunk := os.read(self.stream.fileno(), 1 << 16):
+            with self.lock:
+                self.data += chunk
+                if len(self.data) > LIMIT:
+                    self._forget()
+        self.ended = True
+
+    def _forget(self) -> None:
+        """Drop a quarter, up to where a record begins."""
+        keep = records.ANY_MAGIC.search(self.data, LIMIT // 4)
+        cut = keep.start() if keep else len(self.data)
+        self.forgotten += cut
+        del self.data[:cut]
+
+    @property
+    def version(self) -> int:
+        return self.forgotten + len(self.data)
+
+    def payload(self) -> dict[str, Any] | None:
+        """The page's data as of now; None while there is no event."""
+        with self.lock:
+            version, data = self.version, bytes(self.data)
+        if self.made and (self.made[0] == version or time.monotonic() - self.made_at < PAUSE_S):
+            return self.made[1]
+        # an incomplete record at the end is still to come
+        whole = data[:parse.scan(data, final=False).consumed] if not self.ended else data
+        if not parse.is_trace(whole):
+            return None
+        try:
+            found = model.build(parse.parse([Source(self.title, whole)]))
+        except NoTraceError:
+            return None
+        made = page.payload(found, self.title, live=True, version=version)
+        self.made, self.made_at = (version, made), time.monotonic()
+        return made
+
+
+WAITING = """<!DOCTYPE html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="1">
+<title>blkviz</title><p>The trace has no event yet.</p></html>"""
+
+
+def handler(source: Recording) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:  # noqa: N802
+            asked = urlparse(self.path)
+            data = source.payload()
+            if asked.path == "/":
+                self.answer("text/html; charset=utf-8", page.html(data) if data else WAITING)
+            elif asked.path == "/data":
+                after = parse_qs(asked.query).get("after", ["0"])[0]
+                if data is None or str(data["head"]["version"]) == after:
+                    self.send_response(204)
+                    self.end_headers()
+                else:
+                    self.answer("application/json", json.dumps(data))
+            else:
+                self.send_error(404)
+
+        def answer(self, kind: str, text: str) -> None:
+            body = text.encode()
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    return Handler
+
+
+def serve(device: str, port: int) -> int:
+    """Serve until interrupted; the messages are switched off again afterwards."""
+    with ExitStack() as stack:
+        if device == "-":
+            stream: IO[bytes] = sys.stdin.buffer
+        else:
+            stream = stack.enter_context(_tracer(device, stack))
+        try:
+            server = ThreadingHTTPServer(("127.0.0.1", port), handler(Recording(stream, device)))
+        except OSError as error:
+            raise BlkvizError(f"port {port}: {error.strerror}; take another --port") from None
+        server.daemon_threads = True
+        stack.callback(server.server_close)
+        print(f"http://127.0.0.1:{server.server_port}/ (end with Ctrl-C)", flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            return 0
+    return 0
+
+
+def _tracer(device: str, stack: ExitStack) -> IO[bytes]:
+    if not shutil.which("blktrace"):
+        raise BlkvizError("blktrace is not installed (Debian: apt install blktrace)")
+    path = device if "/" in device else f"/dev/{device}"
+    stack.enter_context(record.vfs_messages(path.rpartition("/")[2], None))
+    tracer = subprocess.Popen(["blktrace", "-d", path, "-o", "-"], stdout=subprocess.PIPE, start_new_session=True)
+
+    def end() -> None:
+        tracer.send_signal(signal.SIGINT)
+        tracer.wait()
+
+    stack.callback(end)
+    assert tracer.stdout
+    return tracer.stdout

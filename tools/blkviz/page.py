@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The HTML page: one file with the data in it, which needs no network.
+
+The data are columns of integers. Each is written as differences where that helps,
+folded so that small negative numbers are small, and cut into planes of bytes, the
+low ones first; deflate then finds little in the high ones. page/data.js reads it.
+Two chunks: what the first picture needs, and the single events for the tooltips.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import messages, model, records
+from .model import Model
+
+HERE = Path(__file__).resolve().parent / "page"
+SCRIPTS = ("data.js", "trace.js", "paint.js", "panels.js", "tooltip.js", "main.js")
+
+Column = NDArray[np.int64]
+
+
+class Chunk:
+    """Columns behind each other, and where each is."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, dict[str, Any]] = {}
+        self.parts: list[bytes] = []
+        self.size = 0
+
+    def add(self, name: str, values: Column, delta: bool = False) -> None:
+        """Add a column; `delta` for values that grow slowly."""
+        values = np.asarray(values, dtype=np.int64)
+        if delta and len(values):
+            values = np.diff(values, prepend=np.int64(0))
+        folded = (values.astype(np.uint64) << np.uint64(1)) ^ (values >> np.int64(63)).astype(np.uint64)
+        top = int(folded.max()) if len(folded) else 0
+        width = max(1, (top.bit_length() + 7) // 8)
+        planes = folded.view(np.uint8).reshape(-1, 8)[:, :width].T.tobytes()
+        self._append(name, planes, count=len(values), width=width, delta=int(delta))
+
+    def add_text(self, name: str, texts: list[str]) -> None:
+        """Add strings, joined by newlines, which are in none of them."""
+        data = "\n".join(text.replace("\n", " ") for text in texts).encode()
+        self._append(name, data, count=len(texts), text=1)
+
+    def _append(self, name: str, data: bytes, **what: int) -> None:
+        self.columns[name] = {"at": self.size, "bytes": len(data), **what}
+        self.parts.append(data)
+        self.size += len(data)
+
+    def packed(self) -> str:
+        return base64.b64encode(zlib.compress(b"".join(self.parts), 6)).decode()
+
+
+def picture_chunk(found: Model, places: dict[int, int]) -> Chunk:
+    """What the first picture needs; `places`: the index of each process."""
+    chunk, start = Chunk(), found.start
+    requests = found.requests
+    chunk.add("r.process", _indices(requests.pid, places))
+    chunk.add("r.dispatched", requests.dispatched - start, delta=True)
+    chunk.add("r.in_queue", np.where(requests.queued >= 0, requests.dispatched - requests.queued, -1))
+    chunk.add("r.in_drive", requests.completed - requests.dispatched)
+    chunk.add("r.sector", requests.sector, delta=True)
+    for name in ("length", "category", "error", "cls", "flags"):
+        chunk.add(f"r.{name}", getattr(requests, name))
+    chunk.add("r.events", np.diff(requests.first_event))
+    calls = found.calls
+    chunk.add("c.process", _indices(calls.pid, places))
+    chunk.add("c.start", calls.start - start, delta=True)
+    chunk.add("c.lasts", calls.end - calls.start)
+    for name in ("op", "inode", "offset", "length", "result", "depth", "flags"):
+        chunk.add(f"c.{name}", getattr(calls, name), delta=name in ("inode", "offset"))
+    slices = found.slices
+    chunk.add("s.start", slices.start - start, delta=True)
+    chunk.add("s.lasts", slices.end - slices.start)
+    for name in ("pid", "sync", "cls", "level", "length_us", "why", "dispatched"):
+        chunk.add(f"s.{name}", getattr(slices, name))
+    for name in ("idles", "preemptions", "tokens", "deadlines"):
+        series = getattr(found, name)
+        chunk.add(f"{name}.time", series.time - start, delta=True)
+        chunk.add(f"{name}.pid", series.pid)
+        chunk.add(f"{name}.value", series.value, delta=name == "tokens")
+    return chunk
+
+
+def events_chunk(found: Model) -> Chunk:
+    """The single events, and which of them belong to which request and call."""
+    chunk, events = Chunk(), found.events
+    chunk.add("e.time", events.time - found.start, delta=True)
+    chunk.add("e.sector", events.sector, delta=True)
+    for name in ("action", "cpu", "pid", "length", "category", "error"):
+        chunk.add(f"e.{name}", getattr(events, name).astype(np.int64))
+    chunk.add("r.event", found.requests.events, delta=True)
+    chunk.add("c.enter", found.calls.enter_event, delta=True)
+    chunk.add("c.leave", found.calls.leave_event, delta=True)
+    told = np.flatnonzero(events.action == records.NOTE_MESSAGE)
+    chunk.add("m.event", told, delta=True)
+    chunk.add_text("m.text", [events.text(index) for index in told.tolist()])
+    return chunk
+
+
+def _indices(pids: Column, places: dict[int, int]) -> Column:
+    unique, where = np.unique(pids, return_inverse=True)
+    table = np.array([places[pid] for pid in unique.tolist()], dtype=np.int64)
+    return table[where] if len(pids) else np.zeros(0, dtype=np.int64)
+
+
+def payload(found: Model, title: str, live: bool = False, version: int = 0) -> dict[str, Any]:
+    """Everything the page is made from: `head` and the two chunks, base64 of deflate.
+
+    A live page asks for versions after its own.
+    """
+    places = {process.pid: place for place, process in enumerate(found.processes)}
+    picture, events = picture_chunk(found, places), events_chunk(found)
+    return {"head": {
+        "title": title,
+        "device": records.device_name(found.device),
+        "clock": found.clock,
+        "origin": found.start,
+        "version": version,
+        "duration": found.end - found.start,
+        "events": len(found.events),
+        "processes": [asdict(process) for process in found.processes],
+        "operations": found.calls.operations,
+        "lost": [{"start": one.start - found.start, "end": one.end - found.start,
+                  "count": one.count, "cpu": one.cpu} for one in found.lost],
+        "problems": model.problems_of(found),
+        "hints": found.hints,
+        "letters": records.LETTERS,
+        "words": records.WORDS,
+        "classes": messages.CLASSES,
+        "expired": messages.EXPIRED,
+        "cachedBelow": model.CACHED_BELOW_NS,
+        "seekAbove": model.SEEK_ABOVE_NS,
+        "live": live,
+        "columns": {"picture": picture.columns, "events": events.columns},
+    }, "picture": picture.packed(), "events": events.packed()}
+
+
+def html(data: dict[str, Any]) -> str:
+    """The page, complete."""
+    head = json.dumps(data["head"], separators=(",", ":")).replace("<", "\\u003c")
+    text = (HERE / "viewer.html").read_text()
+    script = "\n".join((HERE / name).read_text() for name in SCRIPTS)
+    parts = {"TITLE": _escaped(data["head"]["title"]), "STYLE": (HERE / "viewer.css").read_text(),
+             "SCRIPT": script, "HEAD": head, "PICTURE": data["picture"], "EVENTS": data["events"],
+             "CONNECT": "'self'" if data["head"]["live"] else "'none'"}
+    pieces = text.split("@@")
+    return "".join(parts[piece] if place % 2 else piece for place, piece in enumerate(pieces))
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")

@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: GPL-2.0
+// The panels. Each draws [view.t0, view.t1] into a canvas; some can be pointed at.
+
+const LANE_TOP = 9, LANE_BOTTOM = 7, JOIN_PIXELS = 2, MOST_MARKS = 500;
+
+class View {
+  constructor(duration) { this.duration = duration; this.t0 = 0; this.t1 = duration; this.width = 1; }
+  x(time) { return (time - this.t0) / (this.t1 - this.t0) * this.width; }
+  time(x) { return this.t0 + x / this.width * (this.t1 - this.t0); }
+  get span() { return this.t1 - this.t0; }
+  /** Show [t0, t1], kept within the trace and not below 1 us. */
+  set(t0, t1) {
+    const span = Math.min(Math.max(t1 - t0, 1000), Math.max(this.duration * 1.02, 1000));
+    const middle = (t0 + t1) / 2, edge = this.duration * 0.01;
+    this.t0 = Math.max(-edge, Math.min(middle - span / 2, this.duration + edge - span));
+    this.t1 = this.t0 + span;
+  }
+}
+
+/** Slices by process, for the bars above the lanes. */
+function slicesByPid(trace) {
+  const found = new Map();
+  trace.c["s.pid"].forEach((pid, i) => { if (!found.has(pid)) found.set(pid, []); found.get(pid).push(i); });
+  return found;
+}
+
+// --- lanes (part 3) ---
+
+function drawLane(canvas, trace, lane, view, selected) {
+  const s = surface(canvas);
+  if (!s) return;
+  timeGrid(s.g, view, s.width, s.height);
+  drawCalls(s, trace, lane, view);
+  drawLaneSlices(s, trace, lane, view);
+  drawRequests(s, trace, lane, view);
+  lostBands(s.g, trace, view, s.width, s.height, true);
+  if (selected >= 0 && trace.c["r.process"][selected] === lane.place) drawSelected(s, trace, selected, view);
+}
+
+/** Time in system calls: blue by how much of a pixel it fills, with grey borders where there is room. */
+function drawCalls(s, trace, lane, view) {
+  const { c, callEnd } = trace, { g, width, height } = s, rows = lane.calls.rows;
+  const [first, last] = trace.range(rows, c["c.start"], lane.calls.longest, view.t0, view.t1);
+  const cover = new Float32Array(Math.ceil(width) + 1);
+  const borders = [];
+  for (let k = first; k < last; k++) {
+    const i = rows[k];
+    if (callEnd[i] < view.t0) continue;
+    const x0 = Math.max(0, view.x(c["c.start"][i])), x1 = Math.min(width, view.x(callEnd[i]));
+    if (x1 - x0 >= 4) borders.push(i);
+    if (c["c.depth"][i]) continue;
+    for (let x = Math.floor(x0); x <= x1 && x < width; x++) cover[x] += Math.max(0, Math.min(x1, x + 1) - Math.max(x0, x));
+  }
+  g.fillStyle = theme.colours.call;
+  for (let x = 0; x < width;) {
+    const level = Math.ceil(Math.min(1, cover[x]) * 8);
+    let end = x + 1;
+    while (end < width && Math.ceil(Math.min(1, cover[end]) * 8) === level) end++;
+    if (level) { g.globalAlpha = 0.15 + 0.85 * level / 8; g.fillRect(x, LANE_TOP, end - x, height - LANE_TOP - LANE_BOTTOM); }
+    x = end;
+  }
+  g.globalAlpha = 1;
+  g.strokeStyle = theme.colours["border-call"];
+  g.lineWidth = 1.5;
+  g.beginPath();
+  for (const i of borders) {
+    const inset = Math.min(12, 4 * c["c.depth"][i]), x0 = view.x(c["c.start"][i]), x1 = view.x(callEnd[i]);
+    for (const [x, seen] of [[x0, !(c["c.flags"][i] & 1)], [x1, !(c["c.flags"][i] & 2)]]) {
+      if (seen) { g.moveTo(x, LANE_TOP - 2 + inset); g.lineTo(x, height - LANE_BOTTOM + 2 - inset); }
+    }
+  }
+  g.stroke();
+  for (const i of borders) {
+    const x0 = Math.max(0, view.x(c["c.start"][i])), x1 = Math.min(width, view.x(callEnd[i]));
+    const name = trace.head.operations[c["c.op"][i]].replace(/^vfs_/, "");
+    if (x1 - x0 > g.measureText(name).width + 12) {
+      g.fillStyle = theme.colours.ink;
+      g.fillText(name, x0 + 5, height - LANE_BOTTOM - 8 - Math.min(24, 12 * c["c.depth"][i]));
+    }
+  }
+}
+
+function drawLaneSlices(s, trace, lane, view) {
+  const { c } = trace, { g, width } = s;
+  let end = -1;
+  for (const i of trace.slices.get(lane.process.pid) || []) {
+    const x0 = Math.max(0, view.x(c["s.start"][i])), x1 = Math.min(width, view.x(c["s.start"][i] + c["s.lasts"][i]));
+    if (x1 < 0 || x0 > width || x1 <= end) continue;
+    g.fillStyle = theme.classes[c["s.cls"][i]];
+    g.fillRect(Math.max(x0, end), 1, Math.max(1, x1 - Math.max(x0, end)), 4);
+    end = Math.max(x0 + 1, x1);
+  }
+}
+
+/** Requests from dispatch (top) to completion (bottom); neighbours of a kind are joined. */
+function drawRequests(s, trace, lane, view) {
+  const { g, height } = s, { c, completed, kind } = trace, rows = lane.requests.rows;
+  const [first, last] = trace.range(rows, c["r.dispatched"], lane.requests.longest, view.t0, view.t1);
+  const lines = [[], [], [], []], areas = [[], [], [], []];
+  const before = [[-9, -9], [-9, -9], [-9, -9], [-9, -9]];
+  let run = null;
+  const flush = () => {
+    if (!run) return;
+    const { k, d0, d1, c0, c1 } = run;
+    if (d1 - d0 < 1 && c1 - c0 < 1.5) {
+      if (Math.abs(d0 - before[k][0]) >= 0.5 || Math.abs(c1 - before[k][1]) >= 0.8) lines[k].push(d0, c1);
+      before[k] = [d0, c1];
+    } else areas[k].push(d0, d1, c1, c0);
+    run = null;
+  };
+  for (let n = first; n < last; n++) {
+    const i = rows[n];
+    if (completed[i] < view.t0 || c["r.flags"][i] & NO_DISPATCH) continue;
+    const k = kind[i], d = view.x(c["r.dispatched"][i]), e = view.x(completed[i]);
+    if (run && run.k === k && d - run.d1 <= JOIN_PIXELS && k !== UNFINISHED) {
+      run.d1 = d;
+      run.c0 = Math.min(run.c0, e);
+      run.c1 = Math.max(run.c1, e);
+    } else {
+      flush();
+      run = { k, d0: d, d1: d, c0: e, c1: e };
+    }
+  }
+  flush();
+  paintRequests(g, lines, areas, LANE_TOP, height - LANE_BOTTOM);
+}
+
+function paintRequests(g, lines, areas, top, bottom) {
+  const count = lines.reduce((sum, list) => sum + list.length / 2, 0);
+  for (const k of [UNFINISHED, CACHED, SEQUENTIAL, SEEK]) {
+    const name = KINDS[k];
+    g.strokeStyle = theme.colours[name];
+    g.fillStyle = theme.patterns[name];
+    g.lineWidth = 1;
+    if (areas[k].length) {
+      g.beginPath();
+      for (let n = 0; n < areas[k].length; n += 4) {
+        g.moveTo(areas[k][n], top);
+        g.lineTo(areas[k][n + 1], top);
+        g.lineTo(areas[k][n + 2], bottom);
+        g.lineTo(areas[k][n + 3], bottom);
+        g.closePath();
+      }
+      g.fill();
+      if (areas[k].length < 8000) g.stroke();
+    }
+    g.lineWidth = k === SEEK ? 1.5 : 1.2;
+    if (count < MOST_MARKS * 2) g.setLineDash(DASHES[name]);
+    g.beginPath();
+    for (let n = 0; n < lines[k].length; n += 2) { g.moveTo(lines[k][n], top); g.lineTo(lines[k][n + 1], bottom); }
+    g.stroke();
+    g.setLineDash([]);
+    if (count < MOST_MARKS) {
+      g.fillStyle = theme.colours[name];
+      for (let n = 0; n < lines[k].length; n += 2) mark(g, k, lines[k][n + 1], bottom + 2, 2);
+    }
+  }
+}
+
+function drawSelected(s, trace, i, view) {
+  const { g, height } = s, d = view.x(trace.c["r.dispatched"][i]), e = view.x(trace.completed[i]);
+  g.strokeStyle = theme.colours.accent;
+  g.lineWidth = 3;
+  g.beginPath();
+  g.moveTo(d, LANE_TOP);
+  g.lineTo(e, height - LANE_BOTTOM);
+  g.stroke();
+  g.fillStyle = theme.colours.accent;
+  mark(g, CACHED, d, LANE_TOP, 3.5);
+  mark(g, CACHED, e, height - LANE_BOTTOM, 3.5);
+}
+
+/** The request whose line is nearest to a point of a lane, or -1. */
+function requestAt(trace, lane, view, x, y, height) {
+  const { c, completed } = trace, rows = lane.requests.rows;
+  const part = Math.min(1, Math.max(0, (y - LANE_TOP) / (height - LANE_TOP - LANE_BOTTOM)));
+  const [first, last] = trace.range(rows, c["r.dispatched"], lane.requests.longest, view.time(x - 6), view.time(x + 6));
+  let best = -1, distance = 6;
+  for (let n = first; n < last; n++) {
+    const i = rows[n];
+    if (c["r.flags"][i] & NO_DISPATCH) continue;
+    const d = view.x(c["r.dispatched"][i]);
+    const away = Math.abs(d + (view.x(completed[i]) - d) * part - x);
+    if (away < distance) { distance = away; best = i; }
+  }
+  return best;
+}
+
+/** The innermost call of a process at a time, or -1. */
+function callAt(trace, lane, time, slack = 0) {
+  const { c, callEnd } = trace, rows = lane.calls.rows;
+  const [first, last] = trace.range(rows, c["c.start"], lane.calls.longest, time - slack, time + slack);
+  let best = -1;
+  for (let n = first; n < last; n++) {
+    const i = rows[n];
+    if (callEnd[i] >= time - slack && (best < 0 || c["c.depth"][i] >= c["c.depth"][best])) best = i;
+  }
+  return best;
+}
+
+// --- histograms (parts 1 and 2) ---
+
+function drawHistogram(canvas, bins, count, kindOfBin, low, high, none) {
+  const s = surface(canvas);
+  if (!s) return;
+  const { g, width, height } = s, base = height - 13, most = Math.max(1, ...bins), step = width / bins.length;
+  g.fillStyle = theme.colours.soft;
+  g.fillText(low, 0, height - 6);
+  g.fillText(high, width - g.measureText(high).width, height - 6);
+  g.strokeStyle = theme.colours.line;
+  g.beginPath();
+  g.moveTo(0, base + 0.5);
+  g.lineTo(width, base + 0.5);
+  g.stroke();
+  if (!count) { g.fillText(none, 2, base / 2 + 6); return; }
+  bins.forEach((number, n) => {
+    if (!number) return;
+    const tall = Math.max(1.5, (base - 16) * number / most), kind = kindOfBin(n);
+    g.fillStyle = kind ? theme.patterns[kind] : theme.colours.call;
+    g.fillRect(n * step + 0.5, base - tall, Math.max(1, step - 1), tall);
+    g.fillStyle = kind ? theme.colours[kind] : theme.colours["border-call"];
+    g.fillRect(n * step + 0.5, base - tall, Math.max(1, step - 1), 1.5);
+  });
+  g.fillStyle = theme.colours.soft;
+  const text = `n=${count}`;
+  g.fillText(text, width - g.measureText(text).width, 5);
+}
+
+const driveKind = (bin) => (bin < 2 ? "cached" : bin < 10 ? "sequential" : "seek");
+
+// --- head position (part 4) ---
+
+function drawHead(canvas, trace, view, shown) {
+  const s = surface(canvas);
+  if (!s) return;
+  const { g, width, height } = s, { c, byCompletion, completionTimes, kind } = trace;
+  const low = trace.minSector, range = Math.max(1, trace.maxSector - low), room = height - 16;
+  const y = (sector) => height - 8 - (sector - low) / range * room;
+  timeGrid(g, view, width, height);
+  sectorScale(g, trace, y, width);
+  const first = lowerBound(completionTimes.length, (i) => completionTimes[i] >= view.t0);
+  const last = lowerBound(completionTimes.length, (i) => completionTimes[i] > view.t1);
+  const columns = Math.ceil(width) + 1;
+  const lowest = new Float32Array(columns).fill(1e9), highest = new Float32Array(columns).fill(-1e9);
+  const many = last - first > MOST_MARKS * 4;
+  const points = many ? new Uint8Array(columns * height) : null;
+  const marks = [];
+  g.strokeStyle = theme.colours.soft;
+  g.lineWidth = 0.7;
+  g.globalAlpha = 0.75;
+  g.beginPath();
+  let started = false;
+  for (let n = Math.max(0, first - 1); n < Math.min(byCompletion.length, last + 1); n++) {
+    const i = byCompletion[n];
+    if (!shown[c["r.process"][i]] || !c["r.length"][i]) continue;
+    const px = view.x(completionTimes[n]), py = y(c["r.sector"][i] + c["r.length"][i] / 512);
+    if (!many) {
+      if (started) g.lineTo(px, py);
+      else g.moveTo(px, py);
+      started = true;
+      marks.push(px, py, kind[i]);
+    } else if (px >= 0 && px < width) {
+      const column = px | 0;
+      lowest[column] = Math.min(lowest[column], py);
+      highest[column] = Math.max(highest[column], py);
+      points[(py | 0) * columns + column] |= 1 << kind[i];
+    }
+  }
+  if (many) for (let x = 0; x < columns; x++) if (highest[x] > 0) { g.moveTo(x + 0.5, lowest[x] - 0.5); g.lineTo(x + 0.5, highest[x] + 0.5); }
+  if (many) g.globalAlpha = 0.25;
+  g.stroke();
+  g.globalAlpha = 1;
+  if (many) headPoints(g, points, columns, Math.floor(height));
+  else for (let n = 0; n < marks.length; n += 3) { g.fillStyle = g.strokeStyle = theme.colours[KINDS[marks[n + 2]]]; mark(g, marks[n + 2], marks[n], marks[n + 1], 2); }
+  lostBands(g, trace, view, width, height, false);
+}
+
+/** So many points that each is a pixel; the kinds differ by their size as well. */
+function headPoints(g, points, columns, rows) {
+  for (const [k, size] of [[UNFINISHED, 1], [CACHED, 1], [SEQUENTIAL, 1.6], [SEEK, 2.2]]) {
+    g.fillStyle = theme.colours[KINDS[k]];
+    g.beginPath();
+    for (let y = 0; y < rows; y++) for (let x = 0; x < columns; x++) if (points[y * columns + x] & 1 << k) g.rect(x, y, size, size);
+    g.fill();
+  }
+}
+
+function sectorScale(g, trace, y, width) {
+  const gib = 2097152, low = trace.minSector / gib, high = trace.maxSector / gib;
+  g.strokeStyle = theme.colours.grid;
+  g.fillStyle = theme.colours.soft;
+  const { step, values } = ticks(low, high, 4);
+  for (const value of values) {
+    const at = Math.round(y(value * gib)) + 0.5;
+    g.beginPath();
+    g.moveTo(0, at);
+    g.lineTo(width, at);
+    g.stroke();
+    label(g, `${value.toFixed(Math.max(0, Math.min(6, Math.ceil(-Math.log10(step)))))} GiB`, 4, at, theme.colours.soft);
+  }
+}
+
+// --- classes, slices ---
+
+function drawClasses(canvas, trace, view, shown) {
+  const s = surface(canvas);
+  if (!s) return;
+  const { g, width, height } = s, { c, completed } = trace;
+  timeGrid(g, view, width, height);
+  const rowHeight = height / 4, ends = [-1, -1, -1, -1, -1], runs = [[], [], [], [], []];
+  const first = lowerBound(trace.requests, (i) => c["r.dispatched"][i] >= view.t0 - trace.longest);
+  for (let i = first; i < trace.requests && c["r.dispatched"][i] <= view.t1; i++) {
+    const cls = c["r.cls"][i];
+    if (!cls || completed[i] < view.t0 || !shown[c["r.process"][i]]) continue;
+    const x0 = view.x(c["r.dispatched"][i]), x1 = view.x(completed[i]), list = runs[cls];
+    if (list.length && x0 <= ends[cls] + 1) list[list.length - 1] = ends[cls] = Math.max(ends[cls], x1);
+    else { list.push(x0, x1); ends[cls] = x1; }
+  }
+  trace.head.classes.forEach((name, cls) => {
+    if (!cls) return;
+    const top = (cls - 1) * rowHeight;
+    for (let n = 0; n < runs[cls].length; n += 2) {
+      g.fillStyle = theme.patterns[name];
+      g.fillRect(runs[cls][n], top + 1, Math.max(1, runs[cls][n + 1] - runs[cls][n]), rowHeight - 2);
+      g.fillStyle = theme.classes[cls];
+      g.fillRect(runs[cls][n], top + rowHeight - 3, Math.max(1, runs[cls][n + 1] - runs[cls][n]), 2);
+    }
+    label(g, name, 4, top + rowHeight / 2, theme.classes[cls]);
+  });
+  lostBands(g, trace, view, width, height, false);
+}
+
+function drawSlices(canvas, trace, view, shown) {
+  const s = surface(canvas);
+  if (!s) return;
+  const { g, width, height } = s, { c } = trace, top = 4, bottom = height - 4;
+  timeGrid(g, view, width, height);
+  const n = c["s.start"].length;
+  let end = -1;
+  for (let i = Math.max(0, lowerBound(n, (k) => c["s.start"][k] >= view.t0) - 1); i < n && c["s.start"][i] <= view.t1; i++) {
+    const x0 = view.x(c["s.start"][i]), x1 = view.x(c["s.start"][i] + c["s.lasts"][i]), place = trace.byPid.get(c["s.pid"][i]);
+    if (x1 < 0 || x1 - end < 0.5 || place !== undefined && !shown[place]) continue;
+    end = x1;
+    const wide = Math.max(1, x1 - x0), name = trace.head.classes[c["s.cls"][i]];
+    g.fillStyle = theme.patterns[name] || theme.colours.soft;
+    g.fillRect(x0, top, wide, bottom - top);
+    g.fillStyle = theme.classes[c["s.cls"][i]];
+    g.fillRect(x0, top, wide, 2);
+    if (wide < 10) continue;
+    g.strokeStyle = theme.classes[c["s.cls"][i]];
+    g.strokeRect(x0 + 0.5, top + 0.5, wide - 1, bottom - top - 1);
+    const who = place === undefined ? c["s.pid"][i] : trace.processes[place].name;
+    const why = trace.head.expired[c["s.why"][i]];
+    const words = [`${who} ${name}${c["s.level"][i]} → ${why || "?"}`, `${who} ${name}${c["s.level"][i]}`, `${who}`];
+    const text = words.find((word) => g.measureText(word).width < Math.min(x1, width) - Math.max(x0, 0) - 8);
+    if (text) label(g, text, Math.max(x0, 0) + 4, (top + bottom) / 2, theme.colours.ink);
+  }
+  drawIdles(g, trace, view, bottom);
+  lostBands(g, trace, view, width, height, false);
+}
+
+/** Where CFQ waited for the next request of a queue, and where a queue was preempted. */
+function drawIdles(g, trace, view, bottom) {
+  const { c } = trace;
+  g.fillStyle = theme.colours.ink;
+  for (const [name, letter] of [["idles", "…"], ["preemptions", "▼"]]) {
+    let end = -9;
+    const times = c[`${name}.time`];
+    const first = lowerBound(times.length, (i) => times[i] >= view.t0);
+    for (let i = first; i < times.length && times[i] <= view.t1; i++) {
+      const x = view.x(times[i]);
+      if (x - end < 9) continue;
+      g.fillText(letter, x - 4, name === "idles" ? bottom - 2 : 5);
+      end = x;
+    }
+  }
+}
+
+// --- tokens and deadlines ---
+
+/** Lines, or marks, of values by process; those below zero are marked with a cross. */
+function drawSeries(canvas, trace, view, shown, name, format, asLine) {
+  const s = surface(canvas);
+  if (!s) return;
+  const { g, width, height } = s, { c } = trace;
+  const times = c[`${name}.time`], pids = c[`${name}.pid`], values = c[`${name}.value`];
+  timeGrid(g, view, width, height);
+  const order = trace.seriesPids(name);
+  const first = Math.max(0, lowerBound(times.length, (i) => times[i] >= view.t0) - order.length);
+  let low = 0, high = 0, last = first;
+  for (; last < times.length && times[last] <= view.t1; last++) { low = Math.min(low, values[last]); high = Math.max(high, values[last]); }
+  last = Math.min(times.length, last + order.length);
+  if (high === low) high = low + 1;
+  const y = (value) => height - 7 - (value - low) / (high - low) * (height - 14);
+  if (low < 0) { g.fillStyle = theme.patterns.idle; g.globalAlpha = 0.25; g.fillRect(0, y(0), width, height - y(0)); g.globalAlpha = 1; }
+  order.forEach((pid, rank) => {
+    const place = trace.byPid.get(pid);
+    if (place !== undefined && !shown[place]) return;
+    g.strokeStyle = g.fillStyle = theme.colours[`p${rank % 6}`];
+    if (asLine) seriesLine(g, view, times, pids, values, pid, first, last, y, rank);
+    else seriesMarks(g, view, times, pids, values, pid, first, last, y, rank);
+  });
+  for (const value of ticks(low, high, 3).values) label(g, format(value), 4, y(value), theme.colours.soft);
+  g.strokeStyle = theme.colours.soft;
+  g.beginPath();
+  g.moveTo(0, y(0));
+  g.lineTo(width, y(0));
+  g.stroke();
+  lostBands(g, trace, view, width, height, false);
+}
+
+function seriesLine(g, view, times, pids, values, pid, first, last, y, rank) {
+  g.lineWidth = 1.4;
+  g.setLineDash(last - first < 6000 ? PROCESS_DASHES[rank % 6] : []);
+  g.beginPath();
+  let before = null, column = -1, low = 0, high = 0;
+  const flush = () => { if (column >= 0 && high > low) { g.moveTo(column, high); g.lineTo(column, low); g.moveTo(column, before); } };
+  for (let i = first; i < last; i++) {
+    if (pids[i] !== pid) continue;
+    const x = view.x(times[i]), py = y(values[i]);
+    if (before === null) g.moveTo(x, py);
+    else if (Math.round(x) === column) { low = Math.min(low, py); high = Math.max(high, py); before = py; continue; }
+    else { flush(); g.lineTo(x, before); g.lineTo(x, py); }
+    column = Math.round(x);
+    low = high = before = py;
+  }
+  flush();
+  g.stroke();
+  g.setLineDash([]);
+}
+
+function seriesMarks(g, view, times, pids, values, pid, first, last, y, rank) {
+  let column = -1, lowest = 0;
+  const put = (x, value) => mark(g, value < 0 ? UNFINISHED : rank % 3, x, y(value), 2);
+  g.lineWidth = 1.4;
+  for (let i = first; i < last; i++) {
+    if (pids[i] !== pid) continue;
+    const x = Math.round(view.x(times[i]) / 2) * 2;
+    if (x === column) { lowest = Math.min(lowest, values[i]); continue; }
+    if (column >= 0) put(column, lowest);
+    column = x;
+    lowest = values[i];
+  }
+  if (column >= 0) put(column, lowest);
+}
+
+// --- throughput (part 5) ---
+
+/** Bytes completed in each step of time: of all shown processes, and of the first few. */
+function throughput(trace, view, shown, few) {
+  const { c, byCompletion, completionTimes } = trace;
+  const step = niceStep(view.span, Math.min(150, view.width / 6)), from = Math.floor(view.t0 / step) * step;
+  const count = Math.ceil((view.t1 - from) / step) + 1;
+  const total = new Float64Array(count), each = new Map(few.map((place) => [place, new Float64Array(count)]));
+  const first = lowerBound(completionTimes.length, (i) => completionTimes[i] >= from);
+  for (let n = first; n < completionTimes.length && completionTimes[n] < from + count * step; n++) {
+    const i = byCompletion[n], place = c["r.process"][i];
+    if (!shown[place]) continue;
+    const bin = Math.floor((completionTimes[n] - from) / step), length = c["r.length"][i];
+    total[bin] += length;
+    const mine = each.get(place);
+    if (mine) mine[bin] += length;
+  }
+  return { step, from, total, each };
+}
+
+function drawThroughput(canvas, trace, view, shown, few) {
+  const s = surface(canvas);
+  if (!s) return;
+  const { g, width, height } = s, { step, from, total, each } = throughput(trace, view, shown, few);
+  timeGrid(g, view, width, height);
+  const perSecond = 1e9 / step;
+  const reserved = few.map((place) => trace.processes[place].reserved);
+  const most = Math.max(1, ...reserved.map((rate) => rate * 1.1), ...Array.from(total, (bytes) => bytes * perSecond)) * 1.05;
+  const y = (rate) => height - 5 - rate / most * (height - 12);
+  for (const value of ticks(0, most / 1048576, 4).values) {
+    const at = Math.round(y(value * 1048576)) + 0.5;
+    g.strokeStyle = theme.colours.grid;
+    g.beginPath();
+    g.moveTo(0, at);
+    g.lineTo(width, at);
+    g.stroke();
+    label(g, `${short(value)} MiB/s`, 4, at, theme.colours.soft);
+  }
+  const path = (bins) => {
+    bins.forEach((bytes, bin) => {
+      const x0 = view.x(from + bin * step), x1 = view.x(from + (bin + 1) * step), at = y(bytes * perSecond);
+      if (!bin) g.moveTo(x0, at);
+      g.lineTo(x0, at);
+      g.lineTo(x1, at);
+    });
+  };
+  g.beginPath();
+  g.moveTo(view.x(from), y(0));
+  path(total);
+  g.lineTo(view.x(from + total.length * step), y(0));
+  g.fillStyle = theme.colours.grid;
+  g.globalAlpha = 0.6;
+  g.fill();
+  g.globalAlpha = 1;
+  g.strokeStyle = theme.colours.soft;
+  g.lineWidth = 1;
+  g.beginPath();
+  path(total);
+  g.stroke();
+  few.forEach((place, rank) => {
+    g.strokeStyle = theme.colours[`p${rank % 6}`];
+    g.lineWidth = 1.7;
+    g.setLineDash(PROCESS_DASHES[rank % 6]);
+    g.beginPath();
+    path(each.get(place));
+    g.stroke();
+    g.setLineDash([]);
+  });
+  few.forEach((place, rank) => {
+    if (!reserved[rank]) return;
+    const at = y(reserved[rank]), colour = theme.colours[`p${rank % 6}`];
+    g.strokeStyle = colour;
+    g.lineWidth = 2.2;
+    g.setLineDash([16, 4]);
+    g.beginPath();
+    g.moveTo(0, at);
+    g.lineTo(width, at);
+    g.stroke();
+    g.setLineDash([]);
+    const text = `${trace.processes[place].name} reserved ${formatBytes(reserved[rank], "/s")}`;
+    label(g, text, width - g.measureText(text).width - 6 - (rank % 3) * 165, at - 9, colour);
+  });
+  lostBands(g, trace, view, width, height, false);
+}
+
+// --- the axis and the overview ---
+
+function drawAxis(canvas, trace, view) {
+  const s = surface(canvas);
+  if (!s) return;
+  const { g, width, height } = s, { step, values } = ticks(view.t0, view.t1, width / 110);
+  g.fillStyle = theme.colours.ink;
+  g.strokeStyle = theme.colours.soft;
+  for (const time of values) {
+    const x = view.x(time), text = `${formatTime(time, step)} s`;
+    g.beginPath();
+    g.moveTo(x, height - 5);
+    g.lineTo(x, height);
+    g.stroke();
+    g.fillText(text, Math.min(Math.max(2, x - g.measureText(text).width / 2), width - g.measureText(text).width - 2), height - 12);
+  }
+}
+
+function drawOverview(canvas, trace, view) {
+  const s = surface(canvas);
+  if (!s) return;
+  const { g, width, height } = s, bins = trace.overview, most = Math.max(1, ...bins);
+  g.fillStyle = theme.colours.grid;
+  g.fillRect(0, 0, width, height);
+  g.fillStyle = theme.colours.soft;
+  bins.forEach((bytes, n) => g.fillRect(n * width / bins.length, height - bytes / most * (height - 2), width / bins.length, height));
+  for (const lost of trace.head.lost) {
+    g.fillStyle = theme.colours.lost;
+    g.fillRect(lost.start / trace.duration * width, 0, Math.max(2, (lost.end - lost.start) / trace.duration * width), height);
+  }
+  const x0 = Math.max(0, view.t0 / trace.duration * width), x1 = Math.min(width, view.t1 / trace.duration * width);
+  g.fillStyle = theme.colours.paper;
+  g.globalAlpha = 0.65;
+  g.fillRect(0, 0, x0, height);
+  g.fillRect(x1, 0, width - x1, height);
+  g.globalAlpha = 1;
+  g.strokeStyle = theme.colours.accent;
+  g.lineWidth = 2;
+  g.strokeRect(x0 + 1, 1, Math.max(3, x1 - x0 - 2), height - 2);
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+// The trace in the page: columns, the order of completions, one lane a process,
+// and the figures of a range of time. Times are ns from the first event.
+
+const CACHED = 0, SEQUENTIAL = 1, SEEK = 2, UNFINISHED = 3;
+const KINDS = ["cached", "sequential", "seek", "unfinished"];
+const NOT_WHOLE = 7, NO_DISPATCH = 1, OPEN = 6;
+
+class Trace {
+  constructor(head, columns) {
+    this.head = head;
+    this.c = columns;
+    this.duration = Math.max(head.duration, 1);
+    this.processes = head.processes;
+    this.byPid = new Map(head.processes.map((process, place) => [process.pid, place]));
+    this.requests = columns["r.dispatched"].length;
+    this.calls = columns["c.start"].length;
+    this.prepareRequests();
+    this.lanes = this.processes.map((process, place) => ({ process, place }));
+    this.fillLanes("requests", columns["r.process"], columns["r.dispatched"], this.completed);
+    this.fillLanes("calls", columns["c.process"], columns["c.start"], this.callEnd);
+    this.slices = slicesByPid(this);
+    this.longest = this.lanes.reduce((most, lane) => Math.max(most, lane.requests.longest), 0);
+    this.overview = new Float64Array(400);
+    this.byCompletion.forEach((i) => {
+      const bin = Math.min(399, Math.floor(this.completed[i] / this.duration * 400));
+      this.overview[bin] += columns["r.length"][i];
+    });
+    this.ranks = {};
+    this.eventsReady = null;
+    this.e = null;
+  }
+
+  prepareRequests() {
+    const { c } = this;
+    const n = this.requests;
+    this.completed = new Float64Array(n);
+    this.kind = new Uint8Array(n);
+    this.minSector = Infinity;
+    this.maxSector = 0;
+    for (let i = 0; i < n; i++) {
+      const lasts = c["r.in_drive"][i];
+      this.completed[i] = c["r.dispatched"][i] + lasts;
+      this.kind[i] = c["r.flags"][i] & NOT_WHOLE ? UNFINISHED
+        : lasts < this.head.cachedBelow ? CACHED : lasts > this.head.seekAbove ? SEEK : SEQUENTIAL;
+      if (c["r.length"][i]) {
+        this.minSector = Math.min(this.minSector, c["r.sector"][i]);
+        this.maxSector = Math.max(this.maxSector, c["r.sector"][i] + c["r.length"][i] / 512);
+      }
+    }
+    if (this.minSector > this.maxSector) this.minSector = 0;
+    this.callEnd = new Float64Array(this.calls);
+    for (let i = 0; i < this.calls; i++) this.callEnd[i] = c["c.start"][i] + c["c.lasts"][i];
+    const done = [];
+    for (let i = 0; i < n; i++) if (!(c["r.flags"][i] & OPEN)) done.push(i);
+    this.byCompletion = Int32Array.from(done);
+    const times = this.completed;
+    this.byCompletion.sort((a, b) => times[a] - times[b]);
+    this.completionTimes = Float64Array.from(this.byCompletion, (i) => times[i]);
+  }
+
+  /** The processes of a series; their places in it choose colour and line. */
+  seriesPids(name) {
+    return this.ranks[name] ||= [...new Set(this.c[`${name}.pid`])].sort((a, b) => a - b);
+  }
+
+  /** Rows of each process, in the order of time, and the longest of them. */
+  fillLanes(what, process, start, end) {
+    const counts = new Int32Array(this.lanes.length);
+    for (let i = 0; i < process.length; i++) counts[process[i]]++;
+    const fill = new Int32Array(this.lanes.length);
+    for (const lane of this.lanes) lane[what] = { rows: new Int32Array(counts[lane.place]), longest: 0 };
+    for (let i = 0; i < process.length; i++) {
+      const mine = this.lanes[process[i]][what];
+      mine.rows[fill[process[i]]++] = i;
+      mine.longest = Math.max(mine.longest, end[i] - start[i]);
+    }
+  }
+
+  /** Rows of a lane that touch [t0, t1]: [first, last) in its order, some before t0 included. */
+  range(rows, start, longest, t0, t1) {
+    return [lowerBound(rows.length, (i) => start[rows[i]] >= t0 - longest),
+            lowerBound(rows.length, (i) => start[rows[i]] > t1)];
+  }
+
+  /** What the table and the histograms of a lane show for [t0, t1]. */
+  figures(lane, t0, t1) {
+    const { c } = this;
+    const found = { bytes: 0, requests: 0, calls: 0, files: 0, reads: new Float64Array(READ_BINS),
+                    drive: new Float64Array(DRIVE_BINS), readCount: 0, driveCount: 0 };
+    const rows = lane.requests.rows;
+    const [first, last] = this.range(rows, c["r.dispatched"], lane.requests.longest, t0, t1);
+    for (let k = first; k < last; k++) {
+      const i = rows[k];
+      if (c["r.flags"][i] & OPEN || this.completed[i] < t0 || this.completed[i] > t1) continue;
+      found.requests++;
+      found.bytes += c["r.length"][i];
+      if (this.kind[i] === UNFINISHED) continue;
+      found.driveCount++;
+      found.drive[Math.min(DRIVE_BINS - 1, Math.floor(c["r.in_drive"][i] / DRIVE_BIN_NS))]++;
+    }
+    const calls = lane.calls.rows;
+    const [firstCall, lastCall] = this.range(calls, c["c.start"], lane.calls.longest, t0, t1);
+    const { operations } = this.head;
+    for (let k = firstCall; k < lastCall; k++) {
+      const i = calls[k];
+      if (this.callEnd[i] < t0 || this.callEnd[i] > t1) continue;
+      found.calls++;
+      if (c["c.flags"][i]) continue;
+      const operation = operations[c["c.op"][i]];
+      if (operation === "vfs_open" && c["c.result"][i] >= 0) found.files++;
+      if (operation !== "vfs_read") continue;
+      found.readCount++;
+      found.reads[readBin(c["c.lasts"][i])]++;
+    }
+    const seconds = (t1 - t0) / 1e9;
+    found.bandwidth = found.bytes / seconds;
+    found.filesPerSecond = found.files / seconds;
+    found.requestBytes = found.requests ? found.bytes / found.requests : 0;
+    return found;
+  }
+
+  /** The events of a request, oldest first; loads the second chunk when first asked. */
+  async eventsOf(request) {
+    await this.loadEvents();
+    const found = [];
+    for (let k = this.firstEvent[request]; k < this.firstEvent[request + 1]; k++) found.push(this.event(this.e["r.event"][k]));
+    return found;
+  }
+
+  event(index) {
+    const { e, head } = this;
+    const action = e["e.action"][index];
+    return { time: e["e.time"][index], action, letter: head.letters[action] || "?", word: head.words[action] || "unknown",
+             cpu: e["e.cpu"][index], pid: e["e.pid"][index], sector: e["e.sector"][index], length: e["e.length"][index],
+             category: e["e.category"][index], error: e["e.error"][index], text: this.texts.get(index) || "" };
+  }
+
+  loadEvents() {
+    this.eventsReady ||= (async () => {
+      this.e = await unpack(this.eventsText(), this.head.columns.events);
+      this.firstEvent = new Float64Array(this.requests + 1);
+      for (let i = 0; i < this.requests; i++) this.firstEvent[i + 1] = this.firstEvent[i] + this.c["r.events"][i];
+      this.texts = new Map();
+      this.e["m.event"].forEach((index, k) => this.texts.set(index, this.e["m.text"][k]));
+    })();
+    return this.eventsReady;
+  }
+}
+
+// Histogram of read(): three bins a decade from 10 us on; of the drive: 0.5 ms, cut at 20 ms.
+const READ_BINS = 19, DRIVE_BINS = 40, DRIVE_BIN_NS = 500000;
+
+function readBin(ns) {
+  return Math.min(READ_BINS - 1, Math.max(0, Math.floor(3 * Math.log10(ns / 10000) + 1e-9)));
+}
+
+/** The first i in [0, n) for which test(i), or n. */
+function lowerBound(n, test) {
+  let low = 0, high = n;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (test(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+// --- words for numbers ---
+
+function formatTime(ns, step = 0) {
+  const digits = step ? Math.min(9, Math.max(0, Math.ceil(-Math.log10(step / 1e9)))) : 6;
+  return (ns / 1e9).toFixed(digits);
+}
+
+function formatSpan(ns) {
+  const size = Math.abs(ns);
+  if (size < 1e3) return `${ns.toFixed(0)} ns`;
+  if (size < 1e6) return `${short(ns / 1e3)} µs`;
+  if (size < 1e9) return `${short(ns / 1e6)} ms`;
+  return `${short(ns / 1e9)} s`;
+}
+
+function formatBytes(bytes, suffix = "") {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let size = Math.abs(bytes), unit = 0;
+  while (size >= 1024 && unit < 4) { size /= 1024; unit++; }
+  return `${bytes < 0 ? "-" : ""}${short(size)} ${units[unit]}${suffix}`;
+}
+
+function short(value) {
+  const size = Math.abs(value);
+  return Number.isInteger(value) && size < 1e6 ? String(value) : value.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0);
+}
+
+function kindOfIo(category) {
+  let word = category & 0x2000 ? "D" : category & 0x3f0000 ? "Z" : category & 0x400000 ? "WZ" : category & 2 ? "W" : category & 1 ? "R" : "N";
+  if (category & 4) word = "F" + word;
+  for (const [bit, letter] of [[0x8000, "F"], [0x800, "A"], [8, "S"], [0x1000, "M"]]) if (category & bit) word += letter;
+  return word;
+}

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A trace for ui.perfetto.dev, in the JSON Trace Event Format.
+
+Times are microseconds from the beginning. A process's system calls are slices of its
+thread, its requests asynchronous slices (they overlap); CFQ's slices are a thread of
+a process "CFQ"; head position, tokens and deadlines are counters.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from . import messages, records
+from .model import KINDS, NO_ENTER, NO_LEAVE, Model
+
+DISK = 0
+
+
+def document(found: Model) -> str:
+    events = _names(found) + _calls(found) + _requests(found) + _slices(found) + _counters(found)
+    return json.dumps({"displayTimeUnit": "ns", "traceEvents": events}, separators=(",", ":"))
+
+
+def _us(found: Model, time: int) -> float:
+    return round((time - found.start) / 1000, 3)
+
+
+def _names(found: Model) -> list[dict[str, Any]]:
+    events: list[dict[str, Any]] = [
+        {"ph": "M", "name": "process_name", "pid": DISK, "args": {"name": f"disk {records.device_name(found.device)}"}}]
+    for process in found.processes:
+        for kind in ("process_name", "thread_name"):
+            events.append({"ph": "M", "name": kind, "pid": process.pid or -1, "tid": process.pid or -1,
+                           "args": {"name": process.name}})
+    return events
+
+
+def _calls(found: Model) -> list[dict[str, Any]]:
+    calls, events = found.calls, []
+    for i in np.flatnonzero((calls.flags & (NO_ENTER | NO_LEAVE)) == 0).tolist():
+        args = {name: int(values[i]) for name, values in
+                (("ino", calls.inode), ("off", calls.offset), ("len", calls.length)) if values[i] >= 0}
+        events.append({"ph": "X", "cat": "vfs", "name": calls.operations[calls.op[i]],
+                       "pid": int(calls.pid[i]), "tid": int(calls.pid[i]), "ts": _us(found, int(calls.start[i])),
+                       "dur": (int(calls.end[i]) - int(calls.start[i])) / 1000,
+                       "args": args | {"ret": int(calls.result[i])}})
+    return events
+
+
+def _requests(found: Model) -> list[dict[str, Any]]:
+    requests, kinds, events = found.requests, found.requests.kind(), []
+    for i in np.flatnonzero(requests.finished()).tolist():
+        io = records.kind_of_io(int(requests.category[i]))
+        common = {"cat": "request", "id": i, "name": f"{io} {KINDS[kinds[i]]}",
+                  "pid": int(requests.pid[i]) or -1, "tid": int(requests.pid[i]) or -1}
+        args = {"sector": int(requests.sector[i]), "bytes": int(requests.length[i]),
+                "class": messages.CLASSES[requests.cls[i]]}
+        if requests.queued[i] >= 0:
+            args["queue_us"] = (int(requests.dispatched[i]) - int(requests.queued[i])) / 1000
+        events.append(common | {"ph": "b", "ts": _us(found, int(requests.dispatched[i])), "args": args})
+        events.append(common | {"ph": "e", "ts": _us(found, int(requests.completed[i]))})
+    return events
+
+
+def _slices(found: Model) -> list[dict[str, Any]]:
+    slices, names = found.slices, {process.pid: process.name for process in found.processes}
+    return [{"ph": "X", "cat": "cfq", "pid": DISK, "tid": 1, "ts": _us(found, int(slices.start[i])),
+             "name": f"{names.get(int(slices.pid[i]), '?')} {messages.CLASSES[slices.cls[i]]}{slices.level[i]}",
+             "dur": (int(slices.end[i]) - int(slices.start[i])) / 1000,
+             "args": {"pid": int(slices.pid[i]), "ended": messages.EXPIRED[slices.why[i]],
+                      "requests": int(slices.dispatched[i])}}
+            for i in range(len(slices))]
+
+
+def _counters(found: Model) -> list[dict[str, Any]]:
+    requests = found.requests
+    whole = np.flatnonzero(requests.finished() & (requests.length > 0))
+    whole = whole[np.argsort(requests.completed[whole], kind="stable")]
+    events = [{"ph": "C", "name": "head", "pid": DISK, "ts": _us(found, int(requests.completed[i])),
+               "args": {"sector": int(requests.sector[i])}} for i in whole.tolist()]
+    for name, series in (("tokens", found.tokens), ("deadline_us", found.deadlines)):
+        events += [{"ph": "C", "name": f"{name} {int(pid)}", "pid": DISK, "ts": _us(found, int(time)),
+                    "args": {name: int(value)}}
+                   for pid, time, value in zip(series.pid, series.time, series.value, strict=True)]
+    return events
