@@ -6,7 +6,10 @@ from __future__ import annotations
 import importlib.machinery
 import importlib.util
 import json
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 
@@ -93,3 +96,24 @@ def test_last_line_is_the_sum_and_failures_set_the_exit_code(
     assert lines[-1] == "5 passed, 1 failed, 1 skipped"
     assert "  two: b" in lines
     assert check.summary([("one", check.Count(3), 5.0)], None) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_step_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
+    # run by somebody who ignores SIGINT, as a shell's background commands do
+    program = (f"import importlib.util, sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+               "import signal, test_check\n"
+               "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+               "signal.signal(signal.SIGTERM, signal.default_int_handler)\n"
+               "test_check.check.run_logged(['sh', '-c', 'sleep 1000 & echo $!; wait'], open('/dev/null', 'w'))\n")
+    running = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                               text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    assert running.stdout
+    sleeper = int(running.stdout.readline())
+    running.send_signal(number)
+    assert running.wait(20) != 0
+    for _ in range(100):
+        if not Path(f"/proc/{sleeper}").exists():
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"process {sleeper} is still there")

@@ -18,8 +18,9 @@ scenario_blktrace_under_load()
 		fail "blktrace failed"
 	}
 	load_end
+	# Whether it idles depends on how slow the guest is.
 	for message in 'slice start length_us [0-9]+' 'slice end [a-z]+' \
-		       'dispatch [0-9]+[+][0-9]+ queued' 'idle window_us [0-9]+'; do
+		       'dispatch [0-9]+[+][0-9]+ queued'; do
 		count=$(cat "$TMP"/disk.blktrace.* |
 			grep -aoE "cfq [0-9]+[SA] (RT|BE|idle)[0-7] $message" |
 			wc -l)
