@@ -60,7 +60,8 @@ def draw(found: Model, target: Path, title: str, start: float, end: float | None
         axes = figure.add_subplot(grid[row, 2], sharex=shared)
         shared = shared or axes
         time_line(axes, found, process, t0, t1)
-        histograms(figure.add_subplot(grid[row, 0]), figure.add_subplot(grid[row, 1]), found, process, row == 0)
+        histograms(figure.add_subplot(grid[row, 0]), figure.add_subplot(grid[row, 1]), found, process,
+                   row == 0, row == len(processes) - 1)
     painters = [head_position, classes] + ([slices] if below == 4 else []) + [throughput]
     for place, paint in enumerate(painters):
         axes = figure.add_subplot(grid[len(processes) + place, 1:], sharex=shared)
@@ -144,7 +145,7 @@ def time_line(axes: Any, found: Model, process: Process, t0: float, t1: float) -
     axes.figure.text(0.006, place.y0 + place.height / 2, "\n".join(facts), va="center", ha="left", fontsize=6.5)
 
 
-def histograms(reads: Any, drive: Any, found: Model, process: Process, titles: bool) -> None:
+def histograms(reads: Any, drive: Any, found: Model, process: Process, titles: bool, scales: bool) -> None:
     """Times of read(), logarithmic; and from dispatch to completion, cut at 20 ms."""
     calls, requests = found.calls, found.requests
     those = calls.of("vfs_read") & (calls.pid == process.pid) & (calls.flags == 0)
@@ -164,7 +165,7 @@ def histograms(reads: Any, drive: Any, found: Model, process: Process, titles: b
     for axes, ticks, names in ((reads, [1e-2, 1, 100, 1e4], ["10 us", "", "0.1 s", ""]),
                                (drive, [0, 10, 20], ["0", "10", "20 ms"])):
         _bare(axes)
-        axes.set_xticks(ticks, names, fontsize=5.5)
+        axes.set_xticks(ticks, names if scales else [""] * len(ticks), fontsize=5.5)
         axes.minorticks_off()
     if titles:
         reads.set_title("read()", fontsize=6.5, pad=2)

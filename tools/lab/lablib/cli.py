@@ -2,15 +2,17 @@
 """The command line of the laboratory."""
 
 import argparse
+import dataclasses
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from . import compare, disks, job, plots, report, results, run, tables
+from . import compare, disks, job, pictures, plots, report, results, run, tables
 from . import scenario as sc
 from .errors import EXIT_FAILED, EXIT_USAGE, LabError
 from .guest import Guests, Stopped
@@ -23,6 +25,7 @@ KERNEL = TOP / "build" / "uml" / "vmlinux"
 LOADGEN = TOP / "build" / "lab" / "loadgen"
 RESULTS = TOP / "build" / "lab" / "results"
 PAGE = TOP / "Documentation" / "queue" / "evaluation.md"
+PICTURES = TOP / "Documentation" / "queue" / "figures"
 EXIT_INTERRUPTED = 130
 
 
@@ -42,6 +45,21 @@ def positive(text: str) -> int:
     if value < 1:
         raise ValueError
     return value
+
+
+def seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value <= 1e6:
+        raise ValueError
+    return value
+
+
+def regex(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is no regular expression ({error})") from None
+    return text
 
 
 def find_scenarios(named: list[str], everything: bool) -> list[sc.Scenario]:
@@ -111,7 +129,12 @@ def cmd_run(args: argparse.Namespace) -> int:
         build_loadgen()
     guests = Guests(args.kernel, args.loadgen, args.limit)
     features = guests.probe()
-    plans = [run.make_plan(scenario, args.disks, schedulers, args.depth, args.seed, features) for scenario in scenarios]
+    if args.duration:
+        scenarios = [dataclasses.replace(scenario, duration_s=args.duration) for scenario in scenarios]
+    plans = [
+        run.make_plan(scenario, args.disks, schedulers, args.depth, args.seed, features, args.cell)
+        for scenario in scenarios
+    ]
     progress = Progress(args.quiet)
     unmet = 0
     summary: list[dict[str, Any]] = []
@@ -149,6 +172,25 @@ def cmd_run(args: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     return EXIT_FAILED if failures or (unmet and args.strict) else 0
+
+
+def cmd_pictures(args: argparse.Namespace) -> int:
+    wanted = pictures.load(args.list, args.name)
+    build_loadgen()
+    guests = Guests(args.kernel, LOADGEN, args.limit)
+    features = guests.probe()
+    args.out.mkdir(parents=True, exist_ok=True)
+    try:
+        for number, picture in enumerate(wanted, 1):
+            print(f"lab: {number}/{len(wanted)} {picture.name}", file=sys.stderr)
+            (scenario,) = find_scenarios([picture.scenario], False)
+            scenario = dataclasses.replace(scenario, duration_s=picture.end)
+            plan = run.make_plan(scenario, args.disks, None, None, None, features, f"^{re.escape(picture.run)}$")
+            print(args.out / pictures.make(picture, plan, features, guests, args.out), flush=True)
+    except (KeyboardInterrupt, Stopped):
+        guests.stop()
+        raise KeyboardInterrupt from None
+    return 0
 
 
 def cmd_list(args: argparse.Namespace) -> int:
@@ -285,6 +327,10 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--all", action="store_true", help="every scenario")
     p.add_argument("--scheduler", type=words, metavar="A,B", help="only configurations that use these schedulers")
     p.add_argument("--depth", type=numbers, metavar="N,M", help="queue depths of the drive, in place of the scenario's")
+    p.add_argument(
+        "--cell", type=regex, default="", metavar="REGEX", help="only runs whose name it is found in, as 'cfq.* N=24'"
+    )
+    p.add_argument("--duration", type=seconds, metavar="S", help="virtual seconds, in place of the scenario's")
     p.add_argument("--seed", type=int, help="draws other files and offsets than the scenario's own seed")
     p.add_argument(
         "--out",
@@ -373,6 +419,15 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--disks", type=Path, default=DISKS, metavar="DIR", help="disk presets (default: configs/disks)")
     p.add_argument("--json", action="store_true", help="as JSON")
     p.set_defaults(function=cmd_crosscheck)
+
+    p = commands.add_parser("pictures", help="trace runs and draw them with blkviz, as pictures.toml says")
+    p.add_argument("name", nargs="*", help="only these pictures")
+    p.add_argument("--list", type=Path, default=TOOL / "pictures.toml", metavar="FILE", help="default: pictures.toml")
+    p.add_argument("--out", type=Path, default=PICTURES, metavar="DIR", help="default: Documentation/queue/figures")
+    p.add_argument("--kernel", type=Path, default=KERNEL, metavar="PATH", help="default: build/uml/vmlinux")
+    p.add_argument("--disks", type=Path, default=DISKS, metavar="DIR", help="disk presets (default: configs/disks)")
+    p.add_argument("--limit", type=float, default=300, metavar="S", help="end a guest after so many seconds")
+    p.set_defaults(function=cmd_pictures)
 
     p = commands.add_parser("report", help="write the evaluation page from results")
     p.add_argument(

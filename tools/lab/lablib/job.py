@@ -323,6 +323,7 @@ def scheduler_lines(config: sc.Config, with_bw: bool) -> list[str]:
 
 def stream_line(process: Process, number: int) -> str:
     keys = {
+        "name": process.name.replace(" ", ""),
         "size": process.size,
         "period_ns": process.period_ns,
         "start_ns": process.start_ns,

@@ -5,8 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from . import expect, plots, tables
+from . import expect, pictures, plots, tables
 from .scenario import Scenario
+
+PICTURES = Path(__file__).resolve().parent.parent / "pictures.toml"
 
 INTRODUCTION = """\
 # Evaluation
@@ -89,6 +91,8 @@ def _section(result: dict[str, Any], scenario: Scenario, page: Path, figures: Pa
         parts.append(f"Differences: {scenario.differences}")
     for path in plots.plot_result(result, scenario, figures, "svg", brief=True):
         parts.append(f"![{scenario.title}]({path.relative_to(page.parent)})")
+    for title, path in pictures.of_scenario(scenario.name, PICTURES, page.parent / "figures"):
+        parts.append(f"A trace: [{title}]({path.relative_to(page.parent)}).")
     return "\n\n".join(part for part in parts if part)
 
 

@@ -37,6 +37,7 @@ def make_plan(
     depths: list[int] | None,
     seed: int | None,
     features: Features,
+    only: str = "",
 ) -> Plan:
     """Everything that can be wrong is found here, before a guest starts."""
     try:
@@ -45,7 +46,9 @@ def make_plan(
         raise ScenarioError(scenario.path.name, _line(scenario, "disk"), "disk", str(error)) from None
     if any(key.startswith("rot_") for key in disk.attributes) and not features.rotating:
         raise LabError(f"kernel {features.release} has no rotating disk in null_blk", EXIT_USAGE)
-    cells = scenario.cells(schedulers, depths)
+    cells = scenario.cells(schedulers, depths, only)
+    if not cells and only:
+        raise LabError(f"{scenario.name}: no run is called '{only}' (lab show names them)", EXIT_USAGE)
     if not cells:
         raise LabError(f"{scenario.name}: no configuration uses {', '.join(schedulers or [])}", EXIT_USAGE)
     for cell in cells:

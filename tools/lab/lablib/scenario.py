@@ -151,7 +151,10 @@ class Scenario:
     views: list[View]
     published: list[dict[str, Any]]
 
-    def cells(self, schedulers: list[str] | None = None, depths: list[int] | None = None) -> list[Cell]:
+    def cells(
+        self, schedulers: list[str] | None = None, depths: list[int] | None = None, only: str = ""
+    ) -> list[Cell]:
+        """The runs; `only`: those whose name has this regular expression in it."""
         cells = []
         for config in self.configs:
             if schedulers is not None and config.scheduler not in schedulers:
@@ -164,7 +167,7 @@ class Scenario:
                         continue
                     variant = {key: self.vary[key][label] for key, label in named.items()}
                     cells.append(Cell(config, depth, named, variant))
-        return cells
+        return [cell for cell in cells if re.search(only, cell.name)]
 
 
 class Reader:

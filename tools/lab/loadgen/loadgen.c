@@ -26,6 +26,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -65,6 +66,7 @@ struct region {
 };
 
 struct stream {
+	char name[16];		/* of the process, as the kernel keeps it */
 	unsigned int id;
 	bool write;
 	bool random;
@@ -262,6 +264,8 @@ static void parse_stream(char *text, unsigned int line)
 		}
 		if (!strcmp(tok, "ioprio")) {
 			s->ioprio = number(value, line, tok);
+		} else if (!strcmp(tok, "name")) {
+			snprintf(s->name, sizeof(s->name), "%s", value);
 		} else if (!strcmp(tok, "regions")) {
 			parse_regions(s, value, line);
 		} else if (!strcmp(tok, "list")) {
@@ -512,6 +516,9 @@ static void run_stream(const struct stream *s, uint64_t start_ns)
 	char *buf;
 	int fd;
 
+	/* what a trace shows */
+	if (s->name[0])
+		prctl(PR_SET_NAME, s->name);
 	if (s->list) {
 		char path[PATH_MAX];
 		uint64_t offset, size;

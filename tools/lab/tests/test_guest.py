@@ -344,3 +344,37 @@ def test_seeky_reader_far_from_others_is_not_starved_under_cfq(guests: guest.Gue
     waited = [flat[i + 2] - flat[i + 1] for i in range(0, len(flat), 4)]
     assert len(waited) >= 40
     assert max(waited) < 2000 * MS
+
+
+def test_cell_and_duration_choose_a_part(kernel: Path, scenario_file: Path, disks: Path, tmp_path: Path) -> None:
+    args = run_args(kernel, scenario_file, disks, tmp_path / "out")
+    done = lab(*args, "--cell", "none.*N=2$", "--duration", "2")
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "out" / "test.json").read_text())
+    assert [cell["name"] for cell in result["cells"]] == ["none depth1 N=2"]
+    assert result["duration_ns"] == 2 * 10**9
+
+
+@pytest.mark.parametrize(("words", "says"), [(("--cell", "N=9"), "no run is called"), (("--cell", "("), "regular")])
+def test_cell_that_is_not_there_runs_nothing(
+    kernel: Path, scenario_file: Path, disks: Path, tmp_path: Path, words: tuple[str, str], says: str
+) -> None:
+    done = lab(*run_args(kernel, scenario_file, disks, tmp_path / "out"), *words)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_picture_of_a_run(kernel: Path, scenario_file: Path, disks: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    entry = f'[[picture]]\nname = "one"\nscenario = "{scenario_file}"\nrun = "none depth1 N=1"\ntitle = "t"\n'
+    (tmp_path / "list.toml").write_text(entry + "start = 1\nend = 2\n")
+    args = ["--list", tmp_path / "list.toml", "--out", tmp_path / "out", "--kernel", kernel, "--disks", disks]
+    done = lab("pictures", *args)
+    if "needs blktrace" in done.stderr:
+        pytest.skip("no blktrace")
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["one.png"]
+    assert (tmp_path / "out" / "one.png").read_bytes().startswith(b"\x89PNG")
+    wrong = lab("pictures", "two", *args)
+    assert (wrong.returncode, "no picture 'two'" in wrong.stderr) == (2, True)
