@@ -23,10 +23,10 @@ FLAVOURS = ("plain", "debug")
 DEBUG_ONLY = {"failing_pages", "failing_queue_allocations", "failing_slab", "requeues_under_load",
               "rotating_injected_timeouts_and_requeues", "timeouts_under_load"}
 # Variants that take no lock that others do not take; the debug flavour is slow.
-PLAIN_ONLY = {"completion_at_once", "completion_in_softirq", "depth_of_one", "ext4_flash",
+PLAIN_ONLY = {"bwctl", "completion_at_once", "completion_in_softirq", "depth_of_one", "ext4_flash",
               "rotating_contradictions_are_refused", "submit_queues_flash",
               "verify_io_uring_flash", "verify_libaio_flash", "verify_psync_flash",
-              "verify_psync_rotational", "verify_sync_flash"}
+              "verify_psync_rotational", "verify_sync_flash", "verify_sync_rotational"}
 # The tags that null_blk's devices share are never marked as blocking, though a device
 # with memory allocates while it queues: the base's own fault, reported by debug.
 PLAIN_ONLY |= {"shared_tags"}
@@ -100,23 +100,46 @@ def parameters(flavour: str) -> list[str]:
 
 
 def boot(command: str, flavour: str, out: Path, timeout: float,
-         env: Mapping[str, str] | None = None) -> Result:
+         env: Mapping[str, str] | None = None, qemu: Sequence[str] = ()) -> Result:
     return run(command, flavour=flavour, kernel=kernel(flavour), cpus=2,
                   memory="1G" if flavour == "plain" else "1500M", timeout=timeout, out=out,
-                  append=parameters(flavour), env={"FLAVOUR": flavour, **(env or {})})
+                  append=parameters(flavour), env={"FLAVOUR": flavour, **(env or {})}, qemu=qemu)
 
 
-def build_bwctl() -> None:
-    """The tool that the guest uses; the guest shares the file system."""
-    done = subprocess.run(["make", "-s", "-C", str(ROOT / "tools/bwctl")], check=False,
-                          capture_output=True, text=True)
-    if done.returncode:
-        raise VMError(f"bwctl cannot be built: {done.stderr.strip()[-300:]}")
+def build_tools() -> None:
+    """The programs that the guest uses; it shares the file system."""
+    program = ROOT / "build/vm/reserved_io"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    for name, command in (
+        ("bwctl", ["make", "-s", "-C", ROOT / "tools/bwctl"]),
+        (program.name, ["gcc", "-O2", "-Wall", "-o", program, GUEST / "reserved_io.c"]),
+    ):
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        if done.returncode:
+            raise VMError(f"{name} cannot be built: {done.stderr.strip()[-300:]}")
+
+
+# Drives of other drivers than null_blk: a name for the file, and QEMU's device.
+DRIVES = {"scsi": "scsi-hd,bus=scsi.0", "ata": "ide-hd,bus=ahci.0", "nvme": "nvme,serial=vm"}
+DRIVE_BYTES = 64 << 20
+
+
+def drives(out: Path) -> list[str]:
+    """QEMU's arguments for them; their files are made anew."""
+    options = ["-device virtio-scsi-pci,id=scsi", "-device ich9-ahci,id=ahci"]
+    for name, device in DRIVES.items():
+        path = out / f"{name}.img"
+        path.unlink(missing_ok=True)
+        with path.open("wb") as file:
+            file.truncate(DRIVE_BYTES)
+        options += [f"-drive if=none,id={name},format=raw,cache=unsafe,file={path}",
+                    f"-device {device},drive={name}"]
+    return options
 
 
 def run_scenarios(names: Sequence[str], flavour: str, out: Path, timeout: float) -> Campaign:
     """Run them in one boot; after one that hung, the rest in another."""
-    build_bwctl()
+    build_tools()
     campaign = Campaign()
     left = list(names)
     for number in range(BOOTS):
@@ -125,7 +148,8 @@ def run_scenarios(names: Sequence[str], flavour: str, out: Path, timeout: float)
         folder = out / f"boot-{number}"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "results").unlink(missing_ok=True)
-        result = boot(shlex.join([str(GUEST / "run"), *left]), flavour, folder, timeout)
+        result = boot(shlex.join([str(GUEST / "run"), *left]), flavour, folder, timeout,
+                      qemu=drives(folder))
         read_results(campaign, left, result, folder)
         left = [name for name in left if name not in campaign.outcomes]
     for name in left:

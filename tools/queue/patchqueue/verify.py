@@ -275,8 +275,8 @@ OTHER = re.compile(r"^(?:WARNING|Warning|ERROR): (.*)$", re.M)  # modpost, kerne
 def bisect_check(project: Project, kernel: str | None) -> list[Finding]:
     """Build at every prefix what the queue touches, at W=1, and look for new warnings.
 
-    The same folders at each prefix: the block layer and every other that some patch
-    changes a C file of. User-Mode Linux has all of them, and is quickly prepared;
+    The same at each prefix: the block layer and every other folder that some patch
+    changes a C file of, of fs/ and mm/ these files. User-Mode Linux has all of them, and is quickly prepared;
     `make uml` and `make kernel` link the whole.
     """
     base = fetch(project, kernel)
@@ -287,14 +287,14 @@ def bisect_check(project: Project, kernel: str | None) -> list[Finding]:
     with locked(project.build / ".lock-verify"):
         linux = scratch_tree(project, base)
         ids = _applied(project, linux, base, [project.patches / name for name in names])
-        folders = touched_folders(linux)
+        targets = touched(linux)
         known: set[tuple[str, str]] = set()
         for number, commit in enumerate([base.commit, *ids]):
             git(linux, "checkout", "-q", "-B", "queue", commit)
             subject = names[number - 1] if number else f"linux {base.version}"
             say(f"bisect-check {number}/{len(ids)}: {subject}")
             try:
-                found = _warnings(_build_prefix(project, linux, folders))
+                found = _warnings(_build_prefix(project, linux, targets))
             except QueueError as error:
                 findings.append(Finding("builds", subject, (str(error),)))
                 continue
@@ -323,19 +323,24 @@ def sparse(project: Project, linux: Path) -> list[Finding]:
     return findings
 
 
-def touched_folders(linux: Path) -> list[str]:
-    """block/, and the folders of the C files that the queue changes, as make's targets."""
-    changed = git_out(linux, "diff", "--name-only", "base", "HEAD", "--", "*.c", ":!tools")
-    folders = {"block", *(str(Path(name).parent) for name in changed.splitlines())}
-    present = {name for name in folders
+# Folders with most of the kernel below them: only the files that change are built.
+LARGE = ("fs", "mm")
+
+
+def touched(linux: Path) -> list[str]:
+    """make's targets: block/, and what of the rest the queue changes C files of."""
+    changed = git_out(linux, "diff", "--name-only", "base", "HEAD", "--", "*.c", ":!tools").splitlines()
+    folders = {"block", *(str(Path(name).parent) for name in changed)}
+    present = {name for name in folders - set(LARGE)
                if git(linux, "cat-file", "-e", f"base:{name}/Makefile", check=False).returncode == 0}
-    return [f"{name}/" for name in sorted(present)]
+    return sorted([f"{name}/" for name in present]
+                  + [f"{name[:-2]}.o" for name in changed if str(Path(name).parent) in LARGE])
 
 
-def _build_prefix(project: Project, linux: Path, folders: Sequence[str]) -> str:
+def _build_prefix(project: Project, linux: Path, targets: Sequence[str]) -> str:
     out = project.build / "verify" / "um"
     configure(project, linux, out, "um", fragments(project, linux, out, ("base", "um", "bisect")))
-    return make(project, "prefix", [*make_args(linux, out, "um"), "W=1", *folders],
+    return make(project, "prefix", [*make_args(linux, out, "um"), "W=1", *targets],
                 out / "build.log", 150)
 
 

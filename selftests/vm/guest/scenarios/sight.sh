@@ -73,3 +73,28 @@ scenario_debugfs_under_load()
 	load_end
 	drained disk
 }
+
+# What blkviz records here has the application's calls and the disk's requests.
+scenario_blkviz_records()
+{
+	local blkviz=$HERE/../../../tools/blkviz/blkviz
+
+	disk disk rotational=1
+	"$blkviz" record -o "$TMP/recorded" disk -- dd if=/dev/disk of=/dev/null \
+		bs=1M count=4 iflag=direct 2> "$TMP/said" || {
+		cat "$TMP/said"
+		fail "blkviz record failed"
+	}
+	[ "$(cat /sys/block/disk/trace/vfs)" = 0 ] ||
+		fail "the messages are still on"
+	"$blkviz" --json "$TMP/recorded" > "$TMP/figures" || fail "blkviz --json"
+	python3 - "$TMP/figures" <<- END || fail "not all of it is in the trace"
+		import json, sys
+		found = json.load(open(sys.argv[1]))
+		dd = next(p for p in found["processes"] if p["name"] == "dd")
+		print(dd, found["problems"])
+		assert dd["bytes"] == 4 << 20 and dd["calls"] >= 4
+		assert found["slices"] and not found["problems"]
+	END
+	drained disk
+}
