@@ -105,11 +105,12 @@ def test_interrupted_step_leaves_no_process(tmp_path: Path, number: signal.Signa
                "import signal, test_check\n"
                "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
                "signal.signal(signal.SIGTERM, signal.default_int_handler)\n"
-               "test_check.check.run_logged(['sh', '-c', 'sleep 1000 & echo $!; wait'], open('/dev/null', 'w'))\n")
+               "command = ['sh', '-c', 'sleep 1000 & echo $!; wait']\n"
+               "test_check.check.run_logged(command, open('/dev/null', 'w'), 'step')\n")
     running = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
     assert running.stdout
-    sleeper = int(running.stdout.readline())
+    sleeper = int(running.stdout.readline().split()[1])
     running.send_signal(number)
     assert running.wait(20) != 0
     for _ in range(100):
@@ -117,3 +118,22 @@ def test_interrupted_step_leaves_no_process(tmp_path: Path, number: signal.Signa
             return
         time.sleep(0.05)
     raise AssertionError(f"process {sleeper} is still there")
+
+
+def test_lanes_run_at_the_same_time_and_a_failure_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "LOGS", tmp_path)
+    flag = tmp_path / "flag"
+
+    def step(name: str, text: str) -> object:
+        return check.Step(name, [["sh", "-c", text]], check.by_marks)
+
+    # each of the first two ends only when the other one runs
+    results = check.run_lanes([
+        step("lint", f"echo 'ok   one'; touch {flag}.a; while ! [ -e {flag}.b ]; do sleep 0.05; done; exit 1"),
+        step("after", "echo 'ok   two'"),
+        step("vm-plain", f"touch {flag}.b; while ! [ -e {flag}.a ]; do sleep 0.05; done; echo 'ok   three'")])
+    assert [name for name, _, _ in results] == ["lint", "after", "vm-plain"]
+    assert [len(count.failures) for _, count, _ in results] == [1, 0, 0]
+    assert [count.passed for _, count, _ in results] == [1, 1, 1]
