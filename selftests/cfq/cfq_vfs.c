@@ -98,6 +98,8 @@ static long by_aio(int fd, off_t off, size_t len, int what)
 	    syscall(SYS_io_submit, ctx, 1, cbs) != 1 ||
 	    syscall(SYS_io_getevents, ctx, 1, 1, &done, NULL) != 1)
 		return -1;
+	if ((long)done.res < 0)
+		errno = -(long)done.res;
 	return done.res;
 }
 

@@ -17,8 +17,6 @@ trap 'umount "$mnt"; cfq_vfs_cleanup' EXIT
 
 traced()
 {
-	# nothing of the names and the data is cached
-	echo 3 > /proc/sys/vm/drop_caches
 	exec 3< "$mnt/sub/held"
 	cfq_vfs_do first open "$mnt/sub/file"
 	cfq_vfs_do again open "$mnt/sub/file"
@@ -45,7 +43,9 @@ cp "$mnt/sub/file" "$mnt/sub/held"
 file=$(stat -c %i "$mnt/sub/file")
 held=$(stat -c %i "$mnt/sub/held")
 sub=$(stat -c %i "$mnt/sub")
-sync
+# nothing of the names and the data is cached
+umount "$mnt"
+mount "$CFQ_DEV" "$mnt" || cfq_fail "cannot mount it again"
 
 echo 1 > "$CFQ_SWITCH" || cfq_fail "the switch does not take 1"
 cfq_trace "$CFQ_TMP" traced
@@ -74,7 +74,7 @@ cfq_vfs_said held | grep -q vfs_evict && cfq_fail "an open file is evicted"
 echo $$ > "$CFQ_TMP/shell"
 cfq_vfs_check shell "vfs_evict ino $held" 0
 
-# A fault that has to wait is made again; the readahead is within the first call.
+# A fault that has to wait is made again.
 cfq_vfs_said mapped | grep -q "^enter vfs_fault ino $file off 65536 len 4096$" ||
 	cfq_fail "fault: $(cfq_vfs_said mapped)"
 [ "$(cfq_vfs_said mapped | grep -c "enter vfs_fault")" = \

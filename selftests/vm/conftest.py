@@ -10,7 +10,7 @@ from pathlib import Path
 import guests
 import pytest
 
-SCENARIO_TIMEOUT = {"plain": 1200.0, "debug": 2400.0}
+SCENARIO_TIMEOUT = {"plain": 2700.0, "debug": 4000.0}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
