@@ -78,7 +78,7 @@ def kselftests(logs: Path) -> Callable[[str], guests.Campaign]:
 
     def campaign(flavour: str) -> guests.Campaign:
         if flavour not in done:
-            done[flavour] = guests.run_kselftests(flavour, logs / f"kselftest-{flavour}", 600)
+            done[flavour] = guests.run_kselftests(flavour, logs / f"kselftest-{flavour}", 1800)
         return done[flavour]
 
     return campaign
