@@ -50,13 +50,21 @@ def test_kunit_that_did_not_build_is_a_failure(tmp_path: Path) -> None:
 def test_junit_counts_and_an_unexplained_exit_code_is_a_failure(tmp_path: Path) -> None:
     path = tmp_path / "r.xml"
     path.write_text('<testsuites><testsuite><testcase classname="m" name="a"/>'
-                    '<testcase classname="m" name="b"><failure/></testcase>'
+                    '<testcase classname="m" name="b"><failure message="AssertionError: why&#10;assert 1 == 2"/>'
+                    '</testcase>'
                     '<testcase classname="m" name="c"><skipped/></testcase>'
                     '<testcase classname="m" name="d"><error/></testcase></testsuite></testsuites>')
     count = check.by_junit(path)("", 1)
-    assert (count.passed, count.skipped, count.failures) == (1, 1, ["m.b", "m.d"])
+    assert (count.passed, count.skipped, count.failures) == (
+        1, 1, ["m.b: AssertionError: why", "m.d: no message"])
     path.write_text('<testsuites><testsuite><testcase classname="m" name="a"/></testsuite></testsuites>')
     assert check.by_junit(path)("", 3).failures == ["pytest ended with exit code 3"]
+
+
+def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
+    said = check.reason("\n".join(f"line {n}" for n in range(100)) + "\nassert False").split("\n    ")
+    assert said == ["line 0", "line 1", "line 2", "line 3", "...",
+                    *(f"line {n}" for n in range(92, 100))]
 
 
 def test_findings_are_counted_one_by_one() -> None:
