@@ -8,7 +8,7 @@ QUEUE := tools/queue/queue
 FLAVOUR ?= plain
 export KERNEL STEPS JOBS
 
-.PHONY: help run check setup venv fetch tree export verify bisect-check kernel uml bench soak clean
+.PHONY: help run check setup venv fetch tree export verify bisect-check kernel uml bench soak unchanged clean
 
 help: ## show this text
 	@echo "Targets:"
@@ -64,6 +64,11 @@ bench: setup venv ## report instructions per I/O for each scheduler (BENCH_ARGS:
 soak: setup ## 10^7 requests of random load in virtual time, invariants checked (SOAK_ARGS: see tools/soak/soak --help)
 	@$(QUEUE) uml
 	@tools/soak/soak $(SOAK_ARGS)
+
+unchanged: setup venv ## is every scenario without a reservation the same with and without the BW class? (UNCHANGED_ARGS)
+	@$(QUEUE) uml
+	@$(QUEUE) uml --before compare-I-O-priorities-by-rank
+	@tools/lab/lab unchanged --all --without build/uml-before/linux $(or $(UNCHANGED_ARGS),-j2)
 
 clean: ## remove build/, unless it has work that is not exported (FORCE=1: even then)
 	@$(QUEUE) clean $(if $(FORCE),--force)

@@ -76,6 +76,14 @@ def test_findings_are_counted_one_by_one() -> None:
     assert check.by_findings("queue: disk full\n", 1).failures == ["queue: disk full"]
 
 
+def test_runs_that_differ_are_failures() -> None:
+    rows = [{"scenario": "s", "runs": 3, "operations": 9, "differ": {"cfq N=1": "a: reads"}}]
+    count = check.by_rows("lab: x\n" + json.dumps(rows, indent=1), 1)
+    assert (count.passed, count.failures) == (2, ["s cfq N=1: a: reads"])
+    assert check.by_rows("lab: no kernel at x\n", 2).failures == ["lab: no kernel at x"]
+    assert check.by_rows("[\n]\n", 0).failures
+
+
 def test_marks_are_counted_and_an_unexplained_exit_code_is_a_failure() -> None:
     count = check.by_marks("ok   ruff\nFAIL mypy\n     why\n", 1)
     assert (count.passed, count.failures) == (1, ["mypy"])

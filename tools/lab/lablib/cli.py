@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import compare, disks, job, pictures, plots, report, results, run, tables
+from . import compare, disks, job, pictures, plots, report, results, run, tables, unchanged
 from . import scenario as sc
 from .errors import EXIT_FAILED, EXIT_USAGE, LabError
 from .guest import Guests, Stopped
@@ -172,6 +172,42 @@ def cmd_run(args: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     return EXIT_FAILED if failures or (unmet and args.strict) else 0
+
+
+def cmd_unchanged(args: argparse.Namespace) -> int:
+    if bool(args.scenario) == args.all:
+        raise LabError("name scenarios, or give --all", EXIT_USAGE)
+    build_loadgen()
+    scenarios = find_scenarios(args.scenario, args.all)
+    kernels = [
+        Guests(path, LOADGEN, args.limit, unchanged.MEMORY) for path in (args.without, args.kernel)
+    ]
+    features = unchanged.common(*(guests.probe() for guests in kernels))
+    plans = unchanged.plans_for(scenarios, args.disks, args.scheduler, args.duration, features)
+    found = []
+    for guests in kernels:
+        if not args.quiet:
+            print(f"lab: {guests.kernel}", file=sys.stderr)
+        try:
+            found.append(unchanged.results_of(plans, features, guests, args.jobs, Progress(args.quiet)))
+        except (KeyboardInterrupt, Stopped):
+            guests.stop()
+            raise KeyboardInterrupt from None
+    rows = unchanged.compare(*found)
+    if args.json:
+        print(json.dumps(rows, indent=1))
+    else:
+        print(
+            tables.text_table(
+                ["scenario", "runs", "operations", "runs that differ"],
+                [[row["scenario"], *(str(row[key]) for key in ("runs", "operations")), str(len(row["differ"]))]
+                 for row in rows],
+            )
+        )
+        for row in rows:
+            for name, how in row["differ"].items():
+                print(f"{row['scenario']} {name}: {how}")
+    return EXIT_FAILED if any(row["differ"] for row in rows) else 0
 
 
 def cmd_pictures(args: argparse.Namespace) -> int:
@@ -419,6 +455,22 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--disks", type=Path, default=DISKS, metavar="DIR", help="disk presets (default: configs/disks)")
     p.add_argument("--json", action="store_true", help="as JSON")
     p.set_defaults(function=cmd_crosscheck)
+
+    p = commands.add_parser(
+        "unchanged", help="run without reservations on two kernels: exit 1 if any operation had another time"
+    )
+    p.add_argument("scenario", nargs="*", help="as for run")
+    p.add_argument("--all", action="store_true", help="every scenario")
+    p.add_argument("--without", type=Path, required=True, metavar="PATH", help="a User-Mode Linux without the patches")
+    p.add_argument("--kernel", type=Path, default=KERNEL, metavar="PATH", help="with them (default: build/uml/vmlinux)")
+    p.add_argument("--scheduler", type=words, metavar="A,B", help="only configurations that use these schedulers")
+    p.add_argument("--duration", type=seconds, metavar="S", help="virtual seconds at most")
+    p.add_argument("-j", "--jobs", type=positive, default=1, metavar="N", help="guests that run at once (default: 1)")
+    p.add_argument("--disks", type=Path, default=DISKS, metavar="DIR", help="disk presets (default: configs/disks)")
+    p.add_argument("--limit", type=float, default=300, metavar="S", help="end a guest after so many seconds")
+    p.add_argument("--json", action="store_true", help="as JSON")
+    p.add_argument("--quiet", action="store_true", help="no progress")
+    p.set_defaults(function=cmd_unchanged)
 
     p = commands.add_parser("pictures", help="trace runs and draw them with blkviz, as pictures.toml says")
     p.add_argument("name", nargs="*", help="only these pictures")

@@ -43,7 +43,7 @@ class Features:
 class Guests:
     """Starts guests and knows all that run, so that they can all be ended."""
 
-    def __init__(self, kernel: Path, loadgen: Path, limit_s: float) -> None:
+    def __init__(self, kernel: Path, loadgen: Path, limit_s: float, memory: str = GUEST_MEMORY) -> None:
         for path, what in ((kernel, "kernel"), (loadgen, "load generator")):
             if not (path.is_file() and os.access(path, os.X_OK)):
                 hint = (
@@ -55,6 +55,7 @@ class Guests:
         self.kernel = kernel.resolve()
         self.loadgen = loadgen.resolve()
         self.limit_s = limit_s
+        self.memory = memory
         self.lock = threading.Lock()
         self.running: set[subprocess.Popen[bytes]] = set()
         self.stopped = False
@@ -127,7 +128,7 @@ class Guests:
             "con=null",
             "con0=null,fd:1",
             "ssl=null",
-            f"mem={GUEST_MEMORY}",
+            f"mem={self.memory}",
             f"uml_dir={folder}/",
             "umid=guest",
             "quiet",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from array import array
 from bisect import bisect_left
@@ -99,6 +100,7 @@ def summarize(process: Process, records: array[int], duration_ns: int) -> dict[s
             "max": latencies[-1] if latencies else 0,
         },
         "histogram": histogram(latencies),
+        "operations_sha256": hashlib.sha256(records.tobytes()).hexdigest(),
     }
     if process.deadline_ns:
         result["deadline_ns"] = process.deadline_ns

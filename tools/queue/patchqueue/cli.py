@@ -34,7 +34,9 @@ def parser() -> argparse.ArgumentParser:
     sub.add_parser("bisect-check", help="does every prefix build without new warnings?")
     build = sub.add_parser("kernel", help="build an x86-64 kernel")
     build.add_argument("--flavour", default="plain", choices=["plain", "debug"])
-    sub.add_parser("uml", help="build User-Mode Linux")
+    uml = sub.add_parser("uml", help="build User-Mode Linux")
+    uml.add_argument("--before", metavar="NAME",
+                     help="of the patches before the one whose name holds NAME, in build/uml-before")
     clean = sub.add_parser("clean", help="remove build/ (not the cache)")
     clean.add_argument("--force", action="store_true",
                        help="even if build/linux has work that is not exported")
@@ -56,6 +58,10 @@ def command(args: argparse.Namespace, project: Project) -> int:
         case "export":
             tree.export(project)
             result = {"patches": tree.read_series(project)}
+        case "uml" if args.before:
+            image = verify.build_before(project, args.kernel, args.before)
+            result = {"image": str(image)}
+            say(f"{project.show(image)}")
         case "kernel" | "uml":
             tree.make_tree(project, args.kernel)
             image = kernel.build(project, "um" if args.command == "uml" else args.flavour)

@@ -160,16 +160,17 @@ def lost_options(config: str, paths: Sequence[Path]) -> list[str]:
 # --- building ----------------------------------------------------------------------
 
 
-def build(project: Project, name: str, linux: Path | None = None) -> Path:
-    """Build a flavour; its image."""
+def build(project: Project, name: str, linux: Path | None = None, folder: str | None = None) -> Path:
+    """Build a flavour, of another tree and in another folder of build/ if asked to; its image."""
     flavour = FLAVOURS[name]
     linux = linux or project.linux
-    out = project.build / flavour.folder
+    folder = folder or flavour.folder
+    out = project.build / folder
     image = out / flavour.image
-    with locked(project.build / f".lock-{flavour.folder}"):
-        need_space(project.build, 200 if image.exists() else 1500, f"building {flavour.folder}")
+    with locked(project.build / f".lock-{folder}"):
+        need_space(project.build, 200 if image.exists() else 1500, f"building {folder}")
         configure(project, linux, out, flavour.arch, fragments(project, linux, out, flavour.fragments))
-        make(project, flavour.folder, [*make_args(linux, out, flavour.arch), flavour.target],
+        make(project, folder, [*make_args(linux, out, flavour.arch), flavour.target],
              out / "build.log", flavour.steps)
     if not image.is_file():
         raise QueueError(f"{project.show(image)}: the build left no image; "

@@ -22,7 +22,15 @@ from email.utils import parseaddr
 from pathlib import Path
 
 from .common import PLAIN_GIT, Project, QueueError, git, git_out, locked, run, say
-from .kernel import build_environment, configure, fragments, make, make_args, unknown_options
+from .kernel import (
+    build,
+    build_environment,
+    configure,
+    fragments,
+    make,
+    make_args,
+    unknown_options,
+)
 from .source import Base, fetch
 from .tree import (
     State,
@@ -159,6 +167,20 @@ def _applied(project: Project, linux: Path, base: Base, patches: Sequence[Path])
     state = State(base.commit)
     apply(project, linux, state, patches)
     return [entry[2] for entry in state.patches]
+
+
+def build_before(project: Project, kernel: str | None, name: str) -> Path:
+    """User-Mode Linux of the patches before the one whose name holds `name`; its image."""
+    names = read_series(project)
+    found = [number for number, patch in enumerate(names) if name in patch]
+    if len(found) != 1:
+        raise QueueError(f"series: {len(found) or 'no'} patches have '{name}' in their names, "
+                         "not one")
+    base = fetch(project, kernel)
+    with locked(project.build / ".lock-verify"):
+        linux = scratch_tree(project, base)
+        _applied(project, linux, base, [project.patches / patch for patch in names[:found[0]]])
+        return build(project, "um", linux, "uml-before")
 
 
 def export_problems(project: Project, linux: Path, patches: Sequence[Path]) -> list[str]:

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Do two kernels serve the same requests at the same times?
+
+For patches that must not show unless they are asked for: the same runs on a
+kernel without and on one with them, no reservation in either, and the time of
+each operation compared to the nanosecond.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from . import run
+from .errors import EXIT_USAGE, LabError
+from .guest import Features, Guests
+
+# The page cache decides by what memory is free, which the size of the kernel
+# changes by some pages: with this much it never comes near its limits.
+MEMORY = "3000M"
+
+Row = dict[str, Any]
+
+
+def common(old: Features, new: Features) -> Features:
+    """What both kernels have, and no BW class: nobody can ask for it."""
+    for name, kernel in (("older", old), ("newer", new)):
+        if not kernel.rotating:
+            raise LabError(f"the {name} kernel has no rotating disk in null_blk", EXIT_USAGE)
+    return Features(new.release, [name for name in new.schedulers if name in old.schedulers], False, True)
+
+
+def results_of(
+    plans: list[run.Plan], features: Features, guests: Guests, jobs: int, progress: Callable[[int, int, str], None]
+) -> dict[str, dict[str, Any]]:
+    """The results of all scenarios, by name; a guest that fails is an error."""
+    found: dict[str, dict[str, Any]] = {}
+
+    def finished(plan: run.Plan, result: dict[str, Any]) -> None:
+        found[plan.scenario.name] = result
+
+    failures = run.run_plans(plans, features, guests, jobs, None, finished, progress)
+    if failures:
+        raise LabError(failures[0])
+    return found
+
+
+def difference(old: dict[str, Any], new: dict[str, Any]) -> str:
+    """How two runs of one cell differ, or nothing."""
+    if old["status"] != new["status"]:
+        return f"{old['status']} without, {new['status']} with"
+    for before, after in zip(old["processes"], new["processes"], strict=True):
+        if before != after:
+            keys = [key for key in before if before[key] != after.get(key)]
+            return f"{before['name']}: {', '.join(keys)}"
+    return ""
+
+
+def compare(old: dict[str, dict[str, Any]], new: dict[str, dict[str, Any]]) -> list[Row]:
+    """A row for each scenario: its runs, its operations, and what differs."""
+    rows = []
+    for name, result in new.items():
+        pairs = [
+            (cell, next(c for c in old[name]["cells"] if c["name"] == cell["name"]))
+            for cell in result["cells"]
+            if cell["status"] != "needs-bw"
+        ]
+        differing = {cell["name"]: difference(before, cell) for cell, before in pairs}
+        rows.append(
+            {
+                "scenario": name,
+                "runs": len(pairs),
+                "operations": sum(process["reads"] for cell, _ in pairs for process in cell["processes"]),
+                "differ": {run: how for run, how in differing.items() if how},
+            }
+        )
+    return rows
+
+
+def plans_for(
+    scenarios: list[Any],
+    disk_folder: Path,
+    schedulers: list[str] | None,
+    duration: float | None,
+    features: Features,
+) -> list[run.Plan]:
+    """Plans of the scenarios that use one of the schedulers."""
+    plans = []
+    for scenario in scenarios:
+        if duration:
+            scenario = dataclasses.replace(scenario, duration_s=min(duration, scenario.duration_s))
+        if scenario.cells(schedulers, None):
+            plans.append(run.make_plan(scenario, disk_folder, schedulers, None, None, features))
+    if not plans:
+        raise LabError(f"no scenario uses {', '.join(schedulers or [])}", EXIT_USAGE)
+    return plans
