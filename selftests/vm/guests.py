@@ -108,11 +108,11 @@ def boot(command: str, flavour: str, out: Path, timeout: float,
 
 def build_tools() -> None:
     """The programs that the guest uses; it shares the file system."""
-    program = ROOT / "build/vm/reserved_io"
+    program = ROOT / "build/vm/cfq_request"
     program.parent.mkdir(parents=True, exist_ok=True)
     for name, command in (
         ("bwctl", ["make", "-s", "-C", ROOT / "tools/bwctl"]),
-        (program.name, ["gcc", "-O2", "-Wall", "-o", program, GUEST / "reserved_io.c"]),
+        (program.name, ["gcc", "-O2", "-Wall", "-o", program, kselftest_folder() / "cfq_request.c"]),
     ):
         done = subprocess.run(command, check=False, capture_output=True, text=True)
         if done.returncode:

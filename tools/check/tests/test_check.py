@@ -142,14 +142,15 @@ def test_lanes_run_at_the_same_time_and_a_failure_stops_nothing(
     monkeypatch.setattr(check, "LOGS", tmp_path)
     flag = tmp_path / "flag"
 
-    def step(name: str, text: str) -> object:
-        return check.Step(name, [["sh", "-c", text]], check.by_marks)
+    def step(name: str, text: str, lane: str = "host") -> object:
+        return check.Step(name, [["sh", "-c", text]], check.by_marks, lane=lane)
 
     # each of the first two ends only when the other one runs
     results = check.run_lanes([
         step("lint", f"echo 'ok   one'; touch {flag}.a; while ! [ -e {flag}.b ]; do sleep 0.05; done; exit 1"),
         step("after", "echo 'ok   two'"),
-        step("vm-plain", f"touch {flag}.b; while ! [ -e {flag}.a ]; do sleep 0.05; done; echo 'ok   three'")])
+        step("vm-plain", f"touch {flag}.b; while ! [ -e {flag}.a ]; do sleep 0.05; done; echo 'ok   three'",
+             "guests")])
     assert [name for name, _, _ in results] == ["lint", "after", "vm-plain"]
     assert [len(count.failures) for _, count, _ in results] == [1, 0, 0]
     assert [count.passed for _, count, _ in results] == [1, 1, 1]

@@ -71,23 +71,6 @@ scenario_reserved_through_a_loop_device()
 	drained disk
 }
 
-# A request may have a reservation that its process has not.
-scenario_reserved_by_each_request()
-{
-	local io=${RESERVED_IO:-$HERE/../../../build/vm/reserved_io} way before
-
-	disk disk rotational=1
-	for way in aio uring; do
-		before=$(counter disk dispatched_BW)
-		"$io" "$way" /dev/disk 16 2 20 || fail "$way: errno $?"
-		[ "$(counter disk dispatched_BW)" = $((before + 20)) ] ||
-			fail "$way: $(counter disk dispatched_BW) of class BW"
-		# a rate of nothing is refused, and what follows is not disturbed
-		"$io" "$way" /dev/disk 0 2 1 && fail "$way takes a rate of 0"
-	done
-	drained disk
-}
-
 # driver_of DISK: the driver of its host or controller
 driver_of()
 {
@@ -106,7 +89,7 @@ driver_of()
 
 scenario_reserved_on_scsi_ata_and_nvme()
 {
-	local io=${RESERVED_IO:-$HERE/../../../build/vm/reserved_io}
+	local io=${CFQ_REQUEST:-$HERE/../../../build/vm/cfq_request}
 	local path name driver scheduler seen=""
 
 	for path in /sys/block/sd* /sys/block/nvme*; do
@@ -118,8 +101,8 @@ scenario_reserved_on_scsi_ata_and_nvme()
 		for scheduler in "${SCHEDULERS[@]}"; do
 			choose "$name" "$scheduler"
 			reserved_writes "$name"
-			"$io" aio "/dev/$name" 16 2 4 || fail "$driver: aio: errno $?"
-			"$io" uring "/dev/$name" 16 2 4 ||
+			"$io" aio "/dev/$name" 16,2 4 || fail "$driver: aio: errno $?"
+			"$io" uring "/dev/$name" 16,2 4 ||
 				fail "$driver: io_uring: errno $?"
 		done
 		counted "$name" dispatched_BW
