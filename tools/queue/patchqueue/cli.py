@@ -66,8 +66,10 @@ def command(args: argparse.Namespace, project: Project) -> int:
             result = {"image": str(image)}
             say(f"{project.show(image)}")
         case "deb":
+            deb.check_tools()
+            base_config = deb.configuration(args.config)
             tree.make_tree(project, args.kernel)
-            packages = deb.build(project, args.config)
+            packages = deb.build(project, base_config)
             result = {"packages": [str(package) for package in packages]}
             for package in packages:
                 say(project.show(package))

@@ -20,6 +20,13 @@ SPACE_PLAIN, SPACE_DISTRIBUTION = 2000, 10000
 STEPS_AN_OPTION = 3
 
 
+def check_tools() -> None:
+    """Fail before the hours of compiling, not after them."""
+    for tool in TOOLS:
+        if not shutil.which(tool):
+            raise QueueError(f"{tool}: not found; `tools/queue/setup deb` installs what is missing")
+
+
 def configuration(chosen: str | None, boot: Path = BOOT) -> Path | None:
     """The file to begin with: the one chosen, or that of the kernel that runs.
 
@@ -39,16 +46,12 @@ def configuration(chosen: str | None, boot: Path = BOOT) -> Path | None:
     return path.resolve()
 
 
-def build(project: Project, chosen: str | None, boot: Path = BOOT) -> list[Path]:
-    """Build the packages; those to install."""
-    for tool in TOOLS:
-        if not shutil.which(tool):
-            raise QueueError(f"{tool}: not found; `tools/queue/setup deb` installs what is missing")
+def build(project: Project, base: Path | None) -> list[Path]:
+    """Build the packages, by the configuration `base` or the project's own; those to install."""
     linux, folder = project.linux, project.build / "deb"
     out = folder / "objects"
-    base = configuration(chosen, boot)
     say(f"configuration: {base}" if base else
-        f"configuration: the project's own, for a virtual machine: there is no {boot}/config-"
+        f"configuration: the project's own, for a virtual machine: there is no {BOOT}/config-"
         f"{os.uname().release}; CONFIG=FILE names another")
     with locked(project.build / ".lock-deb"):
         need_space(project.build, SPACE_DISTRIBUTION if base else SPACE_PLAIN, "building packages")

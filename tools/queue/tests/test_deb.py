@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from trial import TOOL, Fake, Queue
 from patchqueue import deb, kernel
-from patchqueue.common import QueueError
 
 ROOT = TOOL.parents[2]
 
@@ -121,11 +120,9 @@ def test_the_kernel_that_runs_is_the_default(tmp_path: Path) -> None:
 
 
 def test_without_any_the_plain_one_is_taken_and_told(
-        ready: Queue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str]) -> None:
+        ready: Queue, capsys: pytest.CaptureFixture[str]) -> None:
     ready.works("tree")
-    project = kernel.Project(ready.root, ready.root / "build", ready.cache)
-    deb.build(project, None, boot=tmp_path)
+    deb.build(kernel.Project(ready.root, ready.root / "build", ready.cache), None)
     assert "for a virtual machine" in capsys.readouterr().err
     assert "CONFIG_PLAIN=y" in image(ready)
 
@@ -135,19 +132,24 @@ def test_without_any_the_plain_one_is_taken_and_told(
     ("CONFIG_ARM64=y\n", "is no configuration of an x86-64 kernel; set CONFIG= to one"),
     ("# CONFIG_X86_64=y\n", "is no configuration of an x86-64 kernel; set CONFIG= to one"),
 ])
-def test_a_configuration_that_cannot_be_used_is_told(
+def test_a_configuration_that_cannot_be_used_is_told_at_once(
         ready: Queue, tmp_path: Path, text: str | None, told: str) -> None:
     name = str(tmp_path / "none") if text is None else config(tmp_path, text)
     assert told in ready.fails("deb", "--config", name)
+    assert not (ready.root / "build").exists()
 
 
 @pytest.mark.parametrize("tool", deb.TOOLS)
-def test_a_missing_packager_is_told_before_the_build(
-        ready: Queue, tmp_path: Path, tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda name: None if name == tool else f"/bin/{name}")
-    with pytest.raises(QueueError, match=f"{tool}: not found; `tools/queue/setup deb`"):
-        deb.build(kernel.Project(ready.root, ready.root / "build", ready.cache), config(tmp_path))
-    assert not (ready.root / "build/deb").exists()
+def test_a_missing_packager_is_told_at_once(
+        ready: Queue, tmp_path: Path, tool: str) -> None:
+    # a PATH of what the tool itself needs, without the packager
+    folder = tmp_path / "some"
+    folder.mkdir()
+    for name in ("git", *(name for name in deb.TOOLS if name != tool)):
+        (folder / name).symlink_to(shutil.which(name) or "")
+    line = ready.fails("deb", "--config", config(tmp_path), path=str(folder))
+    assert line == f"queue deb: {tool}: not found; `tools/queue/setup deb` installs what is missing"
+    assert not (ready.root / "build").exists()
 
 
 def test_a_tree_without_cfq_is_told(
