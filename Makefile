@@ -8,7 +8,7 @@ QUEUE := tools/queue/queue
 FLAVOUR ?= plain
 export KERNEL STEPS JOBS
 
-.PHONY: help run check setup venv fetch tree export verify bisect-check kernel uml bench soak unchanged clean
+.PHONY: help run check setup venv fetch tree export verify bisect-check kernel uml deb bench soak unchanged clean
 
 help: ## show this text
 	@echo "Targets:"
@@ -19,6 +19,8 @@ help: ## show this text
 	@echo "  KERNEL=PATH    source: a git tree, an unpacked tree or a tarball; never modified"
 	@echo "                 (default: Debian's linux-source-7.3, through apt)"
 	@echo "  FLAVOUR=NAME   plain or debug, for make kernel"
+	@echo "  CONFIG=FILE    kernel configuration, for make deb (default: /boot/config-* of the kernel"
+	@echo "                 that runs, else the project's plain one)"
 	@echo "  STEPS=A,B      the steps of make check to run (default: all)"
 	@echo "  JOBS=N         parallel jobs (default: the number of CPUs)"
 	@echo "  QUEUE_CACHE=DIR  where sources are kept (default: cfq-queue in the user's cache)"
@@ -56,6 +58,10 @@ kernel: setup ## build the x86-64 kernel (FLAVOUR=plain or debug)
 
 uml: setup ## build User-Mode Linux with virtual time
 	@$(QUEUE) uml
+
+deb: ## build Debian packages of the patched kernel into build/deb (CONFIG=FILE: with that configuration)
+	@tools/queue/setup deb
+	@$(QUEUE) deb $(if $(CONFIG),--config '$(CONFIG)')
 
 bench: setup venv ## report instructions per I/O for each scheduler (BENCH_ARGS: see tools/bench/bench --help)
 	@$(QUEUE) kernel

@@ -141,6 +141,22 @@ one_capability_is_enough() {
 	done
 }
 
+# As configs/systemd/recorder.service starts its program: with one capability, dropped on the way.
+service_keeps_it_without_the_capability() {
+	exits 0 as_nobody --no-new-privs --inh-caps=-all,+sys_nice --ambient-caps=-all,+sys_nice \
+		--bounding-set=-all,+sys_nice "$bwctl" run --rate 3M --delay 200ms -- \
+		setpriv --inh-caps=-all -- \
+		sh -c "grep ^CapEff: /proc/self/status; $bwctl show \$\$" &&
+		says "3 MiB/s" && says $'CapEff:\t0000000000000000'
+}
+
+threads_inherit() {
+	exits 0 "$bwctl" run --rate 3M --delay 200ms -- python3 -c 'import os, subprocess, sys, threading, time
+threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+sys.exit(subprocess.call([sys.argv[1], "show", str(os.getpid())]))' "$bwctl" &&
+		[ "$(grep -c ' bw .* 3 MiB/s .* 200 ms ' <<< "$said")" = 2 ]
+}
+
 set_gives_it_to_every_thread() {
 	exits 0 "$bwctl" set --rate 5M --delay 1s "$sleeper" &&
 		exits 0 "$bwctl" show "$sleeper" &&
@@ -235,8 +251,10 @@ check "children inherit the priority" children_inherit
 check "run refuses the rate zero" run_refuses_zero
 check "run without privilege names the capability and starts nothing" run_needs_a_capability
 check "either capability is enough for run" one_capability_is_enough
+check "a service keeps it without the capability" service_keeps_it_without_the_capability
 
 if command -v python3 > /dev/null; then
+	check "threads inherit the priority" threads_inherit
 	threads=3
 	python3 -c 'import threading, time
 for _ in range(2): threading.Thread(target=time.sleep, args=(600,), daemon=True).start()

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from . import kernel, source, tree, verify
+from . import deb, kernel, source, tree, verify
 from .common import NO_SPACE, Project, QueueError, disk_full, say
 
 
@@ -37,6 +37,10 @@ def parser() -> argparse.ArgumentParser:
     uml = sub.add_parser("uml", help="build User-Mode Linux")
     uml.add_argument("--before", metavar="NAME",
                      help="of the patches before the one whose name holds NAME, in build/uml-before")
+    packages = sub.add_parser("deb", help="build Debian packages of the patched kernel")
+    packages.add_argument("--config", metavar="FILE",
+                          help="configuration to begin with (default: /boot/config-* of the kernel "
+                               "that runs, else the project's plain one)")
     clean = sub.add_parser("clean", help="remove build/ (not the cache)")
     clean.add_argument("--force", action="store_true",
                        help="even if build/linux has work that is not exported")
@@ -67,6 +71,14 @@ def command(args: argparse.Namespace, project: Project) -> int:
             image = kernel.build(project, "um" if args.command == "uml" else args.flavour)
             result = {"image": str(image)}
             say(f"{project.show(image)}")
+        case "deb":
+            deb.check_tools()
+            base_config = deb.configuration(args.config)
+            tree.make_tree(project, args.kernel)
+            packages = deb.build(project, base_config)
+            result = {"packages": [str(package) for package in packages]}
+            for package in packages:
+                say(project.show(package))
         case "verify" | "bisect-check":
             check = verify.verify if args.command == "verify" else verify.bisect_check
             findings = check(project, args.kernel)

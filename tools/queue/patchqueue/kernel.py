@@ -110,11 +110,12 @@ def fragments(project: Project, linux: Path, out: Path, names: Sequence[str]) ->
     return [*(fragment(project, name) for name in names), known]
 
 
-def configure(project: Project, linux: Path, out: Path, arch: str, paths: Sequence[Path]) -> None:
-    """tinyconfig and the fragments; every option that they name must survive."""
+def configure(project: Project, linux: Path, out: Path, arch: str, paths: Sequence[Path],
+              base: Path | None = None) -> None:
+    """tinyconfig, or the file `base`, and the fragments; every option that they name must survive."""
     stamp = out / ".queue-config"
     digest = hashlib.sha256()
-    for path in paths:
+    for path in [base, *paths] if base else paths:
         digest.update(path.read_bytes())
     digest.update(git_out(linux, "log", "-1", "--format=%H", "--", "*Kconfig*").encode())
     if (out / ".config").is_file() and stamp.is_file() and stamp.read_text() == digest.hexdigest() \
@@ -125,7 +126,10 @@ def configure(project: Project, linux: Path, out: Path, arch: str, paths: Sequen
     env = {**build_environment(project), "KCONFIG_CONFIG": str(new), "ARCH": arch}
     make = make_args(linux, out, arch)
     try:
-        run([*make, "-s", "tinyconfig"], env=env)
+        if base:
+            new.write_bytes(base.read_bytes())
+        else:
+            run([*make, "-s", "tinyconfig"], env=env)
         run([linux / "scripts/kconfig/merge_config.sh", "-m", "-Q", "-O", out, new, *paths],
             cwd=out, env=env)
         run([*make, "-s", "olddefconfig"], env=env)
@@ -142,7 +146,8 @@ def configure(project: Project, linux: Path, out: Path, arch: str, paths: Sequen
 def lost_options(config: str, paths: Sequence[Path]) -> list[str]:
     """Options that a fragment asks for and the final configuration does not have.
 
-    A later fragment may overrule an earlier one: the last word counts.
+    A later fragment may overrule an earlier one: the last word counts. A text, as
+    CONFIG_A="b", is not lost where the kernel has no use for one.
     """
     asked: dict[str, tuple[str, Path]] = {}
     for path in paths:
@@ -154,7 +159,7 @@ def lost_options(config: str, paths: Sequence[Path]) -> list[str]:
                 raise QueueError(f"{path}: '{line}' is no configuration option")
     have = dict(re.findall(r"^(CONFIG_\w+)=(.*)$", config, re.M))
     return [f"{name}={value} ({path.name})" for name, (value, path) in asked.items()
-            if have.get(name, "n") != value]
+            if have.get(name, value if value.startswith('"') else "n") != value]
 
 
 # --- building ----------------------------------------------------------------------
@@ -224,6 +229,8 @@ def make(project: Project, label: str, args: Sequence[str], log: Path, steps: in
 
 def first_error(text: str) -> str:
     for line in text.splitlines():
+        if line.startswith("  "):  # progress, as of error.o
+            continue
         if re.search(r"\b(error|Error|undefined reference|No rule to make)\b", line):
             return line.strip()
     return (text.strip().splitlines() or ["no message"])[-1]

@@ -44,6 +44,17 @@ def test_a_line_that_is_no_option_is_refused(tmp_path: Path) -> None:
         kernel.lost_options("", [fragment(tmp_path, "a.config", "CONFIG_A\n")])
 
 
+def test_a_text_that_the_kernel_has_no_use_for_is_not_lost(tmp_path: Path) -> None:
+    asked = fragment(tmp_path, "a.config", 'CONFIG_KEYS=""\n')
+    assert kernel.lost_options("", [asked]) == []
+    assert kernel.lost_options('CONFIG_KEYS="x.pem"\n', [asked]) == ['CONFIG_KEYS="" (a.config)']
+
+
+def test_a_file_called_error_is_no_error() -> None:
+    log = "  CC      fs/error.o\na.c:3:1: error: expected ';'\n"
+    assert kernel.first_error(log) == "a.c:3:1: error: expected ';'"
+
+
 def test_first_error_is_the_compilers() -> None:
     log = "  CC      a.o\na.c:3:1: error: unknown type name 'foo'\nmake: *** [a.o] Error 1\n"
     assert kernel.first_error(log) == "a.c:3:1: error: unknown type name 'foo'"
