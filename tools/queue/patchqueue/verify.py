@@ -45,6 +45,8 @@ class Finding:
     check: str
     subject: str
     problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # worth knowing, and no reason to fail
+    skipped: str = ""  # why it was not made
 
     @property
     def ok(self) -> bool:
@@ -62,7 +64,7 @@ def verify(project: Project, kernel: str | None) -> list[Finding]:
     with locked(project.build / ".lock-verify"):
         linux = scratch_tree(project, base)
         try:
-            _applied(project, linux, base, patches)
+            applied(project, linux, base, patches)
             findings.append(Finding("git am", f"on linux {base.version}"))
         except QueueError as error:
             return [*findings, Finding("git am", f"on linux {base.version}", (str(error),))]
@@ -153,7 +155,7 @@ def scratch_tree(project: Project, base: Base) -> Path:
     return linux
 
 
-def _applied(project: Project, linux: Path, base: Base, patches: Sequence[Path]) -> list[str]:
+def applied(project: Project, linux: Path, base: Base, patches: Sequence[Path]) -> list[str]:
     """Reset to the base and git am all patches; the commits."""
     git(linux, "checkout", "-q", "-B", "queue", "base")
     state = State(base.commit)
@@ -286,7 +288,7 @@ def bisect_check(project: Project, kernel: str | None) -> list[Finding]:
     findings = []
     with locked(project.build / ".lock-verify"):
         linux = scratch_tree(project, base)
-        ids = _applied(project, linux, base, [project.patches / name for name in names])
+        ids = applied(project, linux, base, [project.patches / name for name in names])
         targets = touched(linux)
         known: set[tuple[str, str]] = set()
         for number, commit in enumerate([base.commit, *ids]):
@@ -356,8 +358,12 @@ def _warnings(text: str) -> set[tuple[str, str]]:
 
 def report(findings: Sequence[Finding], out: Callable[[str], None] = print) -> None:
     for finding in findings:
-        out(f"{'ok  ' if finding.ok else 'FAIL'} {finding.check}: {finding.subject}")
-        for problem in finding.problems:
-            out(f"     {problem}")
+        mark = "FAIL" if not finding.ok else "skip" if finding.skipped else "ok  "
+        out(f"{mark} {finding.check}: {finding.subject}"
+            + (f": {finding.skipped}" if finding.skipped else ""))
+        for line in (*finding.problems, *finding.notes):
+            out(f"     {line}")
     failed = sum(not finding.ok for finding in findings)
-    out(f"{len(findings) - failed} passed, {failed} failed")
+    skipped = sum(bool(finding.skipped) for finding in findings)
+    out(f"{len(findings) - failed - skipped} passed, {failed} failed"
+        + (f", {skipped} skipped" if skipped else ""))
