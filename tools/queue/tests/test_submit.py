@@ -100,6 +100,35 @@ def test_the_length_of_a_patch(letter: Queue, monkeypatch: pytest.MonkeyPatch) -
     assert not finding.ok and "more than lists take" in finding.problems[0]
 
 
+# --- groups ----------------------------------------------------------------------------
+
+
+def group(queue: Queue, text: str) -> list[str]:
+    (queue.root / "tools/queue").mkdir(parents=True, exist_ok=True)
+    (queue.root / "tools/queue/groups").write_text(text)
+    return check(queue, "groups")
+
+
+def test_a_group_must_apply_by_itself(letter: Queue) -> None:
+    old = (letter.linux / "block/elevator.c").read_text()
+    letter.commit("block: three", {"block/elevator.c": old.replace("thirty;", "more;")})
+    letter.works("export")
+    assert group(letter, "# a\none 1-2\ntwo 3-3 on one\n") == []
+    said = group(letter, "one 1-2\ntwo 3-3\n")
+    assert said[0] == "FAIL groups: two, 3-3, on the base"
+    assert said[1].startswith("     0003-block-three.patch: block/elevator.c")
+
+
+@pytest.mark.parametrize(("text", "told"), [
+    ("one 1-1\n", "not every patch of 2 is in one group"),
+    ("one 1-2\ntwo 2-2\n", "not every patch of 2 is in one group"),
+    ("one 1-2 two\n", "groups:1: 'one 1-2 two' is not"),
+    ("one 1-1 on two\ntwo 2-2\n", "groups:1: one is on two, which is not named above"),
+])
+def test_wrong_groups_are_told(letter: Queue, text: str, told: str) -> None:
+    assert any(told in line for line in group(letter, text))
+
+
 # --- the cover letter --------------------------------------------------------------------
 
 
