@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from .common import Progress, Project, QueueError, git, git_out, run, say
 from .kernel import build_environment, configure, first_error, fragments, jobs, make, make_args
-from .verify import Finding
+from .verify import OLD_SPARSE, SPARSES, Finding, sparse_command, usable_checker
 
 
 class Report(NamedTuple):
@@ -239,25 +239,78 @@ def build(site: Site, folder: str, files: Sequence[str], options: Sequence[str],
     if re.search(r"^make(?:\[\d+\])?: \*\*\*", text, re.M) and not COMPILER.search(text):
         raise QueueError(f"{first_error(text)} (all of it in "
                          f"{site.project.show(out / 'build.log')})")
+    if "is not available or not up to date" in text:
+        raise QueueError("make leaves the checker out (see "
+                         f"{site.project.show(out / 'build.log')})")
     return text
 
 
+def run_gcc(site: Site, files: list[str]) -> Reports:
+    return reports(COMPILER, build(site, "gcc", files, ["W=1"]), site.linux)
+
+
+def needs_checker(*commands: str, where: str) -> Callable[[Project, Path], str]:
+    """A checker that the kernel's make would leave out without an error."""
+    def missing(_project: Project, linux: Path) -> str:
+        name = commands[0].split()[0]
+        if not shutil.which(name):
+            return f"{name} is not installed ({where})"
+        if not any(usable_checker(linux, command) for command in commands):
+            return f"{name} is too old for this kernel (scripts/checker-valid.sh)"
+        return ""
+    return missing
+
+
 def run_sparse(site: Site, files: list[str]) -> Reports:
-    return reports(COMPILER, build(site, "gcc", files, ["W=1", "C=2"]), site.linux)
+    command = sparse_command(site.linux)
+    found = reports(COMPILER, build(site, "gcc", files, ["C=2", f"CHECK={command}"]), site.linux)
+    return {report for report in found
+            if command == SPARSES[0] or report.text != OLD_SPARSE}
 
 
 def run_smatch(site: Site, files: list[str]) -> Reports:
-    text = build(site, "gcc", files, ["C=2", "CHECK=smatch -p=kernel"])
+    text = build(site, "gcc", files, ["C=2", f"CHECK={SMATCH_COMMAND}"])
     return reports(SMATCH, text, site.linux)
 
 
+SMATCH_COMMAND = "smatch -p=kernel"
+
+
 def run_cocci(site: Site, files: list[str]) -> Reports:
-    """Every semantic patch of the tree on each file, as `make coccicheck` does for folders."""
-    text = build(site, "gcc", files, ["C=2", f"CHECK={site.linux / 'scripts/coccicheck'}",
-                                      "MODE=report"])
-    if "coccicheck failed" in text:
-        raise QueueError("coccicheck failed (all of it in build/submit/gcc/build.log)")
-    return reports(COCCI, text, site.linux)
+    """Every semantic patch of the tree on the files, with the tree's own coccicheck.
+
+    It takes a folder, so the files are put into one; it ends at a semantic patch that
+    fails, so it gets one at a time.
+    """
+    out = site.out / "cocci"
+    shutil.rmtree(out, ignore_errors=True)
+    for name in files:
+        (out / "src" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(site.linux / name, out / "src" / name)
+    scripts = sorted((site.linux / "scripts/coccinelle").rglob("*.cocci"))
+    scripts = [path for path in scripts
+               if re.search(r"virtual\s+report\b", path.read_text(errors="replace"))]
+    include = " ".join(f"-I{site.linux / name}" for name in (
+        "arch/x86/include", "include", "arch/x86/include/uapi", "include/uapi"))
+    progress = Progress("coccicheck", len(scripts))
+    failed, text = [], ""
+    for number, script in enumerate(scripts):
+        progress.update(number)
+        done = run([site.linux / "scripts/coccicheck"], cwd=out, check=False,
+                   env={"srctree": str(site.linux), "srcroot": str(out / "src"), "C": "", "V": "",
+                        "LINUXINCLUDE": include, "KBUILD_EXTMOD": "", "MODE": "report",
+                        "COCCI": str(script), "DEBUG_FILE": "", "J": str(jobs())})
+        text += done.stdout + done.stderr
+        if done.returncode:
+            failed.append(script.stem)
+    (out / "report.log").write_text(text)
+    progress.finish(f"{len(scripts) - len(failed)} semantic patches")
+    if failed:
+        say(f"coccicheck: not run: {', '.join(failed)} (why: "
+            f"{site.project.show(out / 'report.log')}; some want Debian's package ocaml-findlib)")
+    if len(failed) == len(scripts):
+        raise QueueError(f"coccicheck failed (see {site.project.show(out / 'report.log')})")
+    return reports(COCCI, text, out / "src")
 
 
 def run_clang(site: Site, files: list[str]) -> Reports:
@@ -275,9 +328,10 @@ def run_analyzer(site: Site, files: list[str]) -> Reports:
     build(site, "clang", files, ["W=1"], clang(site.linux), fresh=False)
     out = site.out / "clang"
     database = out / "compile_commands.json"
-    run([site.linux / "scripts/clang-tools/gen_compile_commands.py", "-d", out, "-o", database,
-         *(out / f"{name[:-2]}.o" for name in files)], cwd=out)
-    entries = json.loads(database.read_text())
+    run([site.linux / "scripts/clang-tools/gen_compile_commands.py", "-d", out, "-o", database],
+        cwd=out)
+    entries = [entry for entry in json.loads(database.read_text())
+               if in_tree(entry["file"], site.linux) in files]
     if len(entries) != len(files):
         raise QueueError(f"{site.project.show(database)} has {len(entries)} files of {len(files)}")
     found: Reports = set()
@@ -372,11 +426,12 @@ def sphinx_dirs(files: Sequence[str]) -> list[str]:
 
 ANALYSES = {
     "kernel-doc": Analysis("kernel-doc comments", Site.sources, run_kernel_doc),
-    "sparse": Analysis("gcc and sparse, W=1 C=2, x86-64", Site.units, run_sparse,
-                       needs("sparse", "Debian's package sparse")),
-    "smatch": Analysis("smatch -p=kernel, x86-64", Site.units, run_smatch,
-                       needs("smatch", "Debian has no package of it; build it from its source "
-                                       "and put it into PATH")),
+    "gcc": Analysis("gcc, W=1, x86-64", Site.units, run_gcc),
+    "sparse": Analysis("sparse, x86-64", Site.units, run_sparse,
+                       needs_checker(*SPARSES, where="Debian's package sparse")),
+    "smatch": Analysis("smatch, x86-64", Site.units, run_smatch, needs_checker(
+        SMATCH_COMMAND, where="Debian has no package of it; build it from its source and put "
+                              "it into PATH")),
     "coccicheck": Analysis("the tree's semantic patches", Site.units, run_cocci,
                            needs("spatch", "Debian's package coccinelle")),
     "clang": Analysis("clang, W=1, x86-64", Site.units, run_clang, needs_clang),

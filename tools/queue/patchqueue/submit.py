@@ -491,7 +491,9 @@ def check_b4(series: Series) -> list[Finding]:
         home = Path(work)
         who = git_identity(series)
         (home / "gitconfig").write_text(f"[user]\n\tname = {who['GIT_COMMITTER_NAME']}\n"
-                                        f"\temail = {who['GIT_COMMITTER_EMAIL']}\n")
+                                        f"\temail = {who['GIT_COMMITTER_EMAIL']}\n"
+                                        # without a mail server b4 wants a key to sign with
+                                        "[sendemail]\n\tsmtpserver = /bin/false\n")
         title, body = split_cover(cover.read_text(errors="replace"))
         (home / "cover").write_text(re.sub(r"^Subject: (?:\[[^\]]*\] )?", "", title) + "\n\n" + body)
         env = {"GIT_CONFIG_GLOBAL": str(home / "gitconfig"), "GIT_CONFIG_NOSYSTEM": "1",

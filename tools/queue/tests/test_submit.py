@@ -287,7 +287,8 @@ def test_the_mails_are_counted(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / f"000{number}-x.eml").write_text(f"Subject: [PATCH {number}/2] x\n\ntext\n")
     assert submit.mail_problems(tmp_path, 2) == []
-    assert submit.mail_problems(tmp_path, 3) != []
+    assert submit.mail_problems(tmp_path, 3) == [
+        "b4 send wrote 3 mails of 3 patches and a cover letter"]
     (tmp_path / "0001-x.eml").write_text("Subject: [PATCH 1/3]\n x\n\n")
     assert submit.mail_problems(tmp_path, 2) == ["0001-x.eml: its subject does not say 1 of 2"]
 
@@ -382,6 +383,36 @@ def test_the_analyzer_gets_the_compilers_command_and_writes_nothing() -> None:
     assert words[:3] == ["clang-19", "-nostdinc", '-DX="a b"']
     assert words[-1] == "/src/linux/block/a.c" and "--analyze" in words
     assert "-c" not in words and "-o" not in words and "block/a.o" not in words
+
+
+def test_a_checker_that_make_would_leave_out_is_no_checker(tmp_path: Path) -> None:
+    (tmp_path / "scripts").mkdir()
+    script = tmp_path / "scripts/checker-valid.sh"
+    for says, command in (("echo 1", verify.SPARSES[0]), ("echo 0", ""),
+                          ("[ $# = 2 ] && echo 1 || echo 0", verify.SPARSES[1])):
+        script.write_text(f"#!/bin/sh\n{says}\n")
+        script.chmod(0o755)
+        assert verify.sparse_command(tmp_path) == command
+
+
+def test_a_semantic_patch_that_fails_does_not_stop_the_others(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    linux = tmp_path / "linux"
+    for name in ("a", "b", "c"):
+        path = linux / f"scripts/coccinelle/api/{name}.cocci"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("virtual report\n" if name != "c" else "virtual patch\n")
+    script = linux / "scripts/coccicheck"
+    script.write_text('#!/bin/sh\ncase $COCCI in */a.cocci) exit 1 ;; esac\n'
+                      'echo "$srcroot/block/x.c:3:4-5: WARNING: of $COCCI"\n')
+    script.chmod(0o755)
+    (linux / "block").mkdir()
+    (linux / "block/x.c").write_text("int x;\n")
+    project = submit.Project(tmp_path, tmp_path / "build", tmp_path / "cache")
+    site = analyse.Site(project, linux, ("block/x.c",), frozenset())
+    assert analyse.run_cocci(site, ["block/x.c"]) == {
+        Report("block/x.c", 3, f"WARNING: of {linux}/scripts/coccinelle/api/b.cocci")}
+    assert "not run: a (" in capsys.readouterr().err
 
 
 def test_versions_are_compared_as_numbers() -> None:
