@@ -8,7 +8,7 @@ QUEUE := tools/queue/queue
 FLAVOUR ?= plain
 export KERNEL STEPS JOBS
 
-.PHONY: help run check setup venv fetch tree export verify bisect-check kernel uml deb bench soak unchanged clean
+.PHONY: help run check setup venv fetch tree export verify bisect-check submit-check kernel uml deb bench soak unchanged clean
 
 help: ## show this text
 	@echo "Targets:"
@@ -22,6 +22,7 @@ help: ## show this text
 	@echo "  CONFIG=FILE    kernel configuration, for make deb (default: /boot/config-* of the kernel"
 	@echo "                 that runs, else the project's plain one)"
 	@echo "  STEPS=A,B      the steps of make check to run (default: all)"
+	@echo "  ONLY=A,B       the parts of make submit-check to run (default: all)"
 	@echo "  JOBS=N         parallel jobs (default: the number of CPUs)"
 	@echo "  QUEUE_CACHE=DIR  where sources are kept (default: cfq-queue in the user's cache)"
 
@@ -52,6 +53,10 @@ verify: setup venv ## check that the queue is fit to be sent (am, quilt, checkpa
 
 bisect-check: setup ## build every prefix of the queue at W=1
 	@$(QUEUE) bisect-check
+
+submit-check: setup venv ## all that can be done without sending the series (ONLY=A,B: some of it)
+	@tools/queue/venv docs
+	@$(QUEUE) submit-check $(if $(ONLY),--only $(ONLY))
 
 kernel: setup ## build the x86-64 kernel (FLAVOUR=plain or debug)
 	@$(QUEUE) kernel --flavour $(FLAVOUR)

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from . import deb, kernel, source, tree, verify
+from . import deb, kernel, source, submit, tree, verify
 from .common import NO_SPACE, Project, QueueError, disk_full, say
 
 
@@ -32,6 +32,9 @@ def parser() -> argparse.ArgumentParser:
     sub.add_parser("export", help="patches/, series and the mirrored files from build/linux")
     sub.add_parser("verify", help="is the queue fit to be sent?")
     sub.add_parser("bisect-check", help="does every prefix build without new warnings?")
+    check = sub.add_parser("submit-check", help="all that can be done without sending the series")
+    check.add_argument("--only", action="append", default=[], metavar="NAME[,NAME]",
+                       help="some of " + ", ".join(submit.names()))
     build = sub.add_parser("kernel", help="build an x86-64 kernel")
     build.add_argument("--flavour", default="plain", choices=["plain", "debug"])
     uml = sub.add_parser("uml", help="build User-Mode Linux")
@@ -79,9 +82,15 @@ def command(args: argparse.Namespace, project: Project) -> int:
             result = {"packages": [str(package) for package in packages]}
             for package in packages:
                 say(project.show(package))
-        case "verify" | "bisect-check":
-            check = verify.verify if args.command == "verify" else verify.bisect_check
-            findings = check(project, args.kernel)
+        case "verify" | "bisect-check" | "submit-check":
+            match args.command:
+                case "verify":
+                    findings = verify.verify(project, args.kernel)
+                case "bisect-check":
+                    findings = verify.bisect_check(project, args.kernel)
+                case _:
+                    wanted = [name for part in args.only for name in part.split(",") if name]
+                    findings = submit.submit_check(project, args.kernel, wanted)
             verify.report(findings, say if args.json else print)
             code = 0 if all(finding.ok for finding in findings) else 1
             result = {"findings": [asdict(finding) for finding in findings]}

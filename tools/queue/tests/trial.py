@@ -31,6 +31,12 @@ grep -q BADSTYLE "$patch" || exit 0
 echo "$patch:1: WARNING:STYLE: bad style"
 exit 1
 """
+GET_MAINTAINER = """#!/bin/sh
+echo '"A Name (More)" <axboe@kernel.dk> (maintainer:BLOCK LAYER)'
+echo 'linux-block@vger.kernel.org (open list:BLOCK LAYER)'
+echo 'linux-doc@vger.kernel.org (open list:DOCUMENTATION)'
+echo 'linux-kselftest@vger.kernel.org (open list:SELFTESTS)'
+"""
 AUTHOR = {"GIT_AUTHOR_NAME": "T Ester", "GIT_AUTHOR_EMAIL": "t@example.org",
           "GIT_COMMITTER_NAME": "T Ester", "GIT_COMMITTER_EMAIL": "t@example.org",
           "GIT_CONFIG_GLOBAL": os.devnull}
@@ -92,12 +98,13 @@ class Queue:
 
 
 def write_tree(where: Path) -> Path:
-    for name, text in {**FILES, "scripts/checkpatch.pl": CHECKPATCH}.items():
+    for name, text in {**FILES, "scripts/checkpatch.pl": CHECKPATCH,
+                       "scripts/get_maintainer.pl": GET_MAINTAINER}.items():
         path = where / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    (where / "scripts/checkpatch.pl").chmod(0o755)
-    (where / "scripts/run.sh").chmod(0o755)
+    for path in (where / "scripts").iterdir():
+        path.chmod(0o755)
     return where
 
 

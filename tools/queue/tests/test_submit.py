@@ -1,0 +1,438 @@
+# SPDX-License-Identifier: GPL-2.0
+"""submit-check: what must not be sent is found, and what the base has too is not held against it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from trial import Fake, Queue
+from patchqueue import analyse, submit, verify
+from patchqueue.analyse import Report, new_reports
+
+LETTER = """Subject: [PATCH 0/2] Two lines
+
+Patches 1 and 2 change a line each, and one of them adds a document.
+"""
+SHORTLOG = "A U Thor (2):\n  block: one\n  block: two"
+DIFFSTAT = (" block/elevator.c | 4 ++--\n"
+            " 1 file changed, 2 insertions(+), 2 deletions(-)")
+
+
+@pytest.fixture
+def letter(two_patches: Queue) -> Queue:
+    """The queue of two patches, with a cover letter."""
+    (two_patches.root / "patches/cover-letter.txt").write_text(LETTER)
+    return two_patches
+
+
+def check(queue: Queue, *only: str, path: str | None = None) -> list[str]:
+    """Run some of submit-check; FAIL and skip lines with what stands below them."""
+    done = queue("submit-check", "--only", ",".join(only), path=path)
+    lines = done.stdout.splitlines()
+    assert "Traceback" not in done.stderr, done.stderr
+    failed = any(line.startswith("FAIL") for line in lines)
+    assert done.returncode == (1 if failed else 0), done.stdout + done.stderr
+    found, take = [], False
+    for line in lines[:-1]:
+        if not line.startswith("     "):
+            take = not line.startswith("ok  ")
+        if take:
+            found.append(line)
+    return found
+
+
+# --- the files -----------------------------------------------------------------------
+
+
+def test_what_export_wrote_can_be_sent(letter: Queue) -> None:
+    assert check(letter, "export", "am", "message", "checkpatch", "cover", "size",
+                 "maintainers") == []
+
+
+def test_an_unknown_check_is_told(letter: Queue) -> None:
+    assert "no check named nothing; there are export, am, " in \
+        letter.fails("submit-check", "--only", "nothing")
+
+
+def test_json_has_each_finding(letter: Queue) -> None:
+    done = letter("--json", "submit-check", "--only", "am,size")
+    findings = json.loads(done.stdout)["findings"]
+    assert [(each["check"], each["problems"]) for each in findings] == [("am", []), ("size", [])]
+
+
+def test_commits_that_are_not_exported_are_seen(letter: Queue) -> None:
+    letter.commit("block: three", {"block/three.c": "int three;\n"})
+    said = check(letter, "export", "am")
+    assert any("0003-block-three.patch: make export writes it differently" in line
+               for line in said)
+    assert "     git am makes another tree than build/linux has" in said
+
+
+def test_an_empty_commit_among_the_mails_is_seen(letter: Queue, tmp_path: Path) -> None:
+    letter.works("submit-check", "--only", "am")
+    linux = letter.root / "build/verify/linux"
+    patches = sorted((letter.root / "patches").glob("*.patch"))
+    tree = letter.git("rev-parse", "HEAD^{tree}")
+    assert submit.am_problems(linux, patches, tree) == []
+    assert submit.am_problems(linux, patches[:1], tree) == [
+        "git am makes another tree than build/linux has"]
+    assert "git am: " in submit.am_problems(linux, patches[1:] + patches[1:], tree)[0]
+    cover = letter.root / "patches/cover-letter.txt"
+    assert submit.am_problems(linux, [cover, *patches], tree) != []
+
+
+def test_the_length_of_a_patch(letter: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    patch = ("Subject: x\n\n- a list\n+ in the text\n---\n a | 2 +-\n\ndiff --git a/a b/a\n"
+             "--- a/a\n+++ b/a\n@@ -1 +1,2 @@\n-old\n+new\n+more\n same\n")
+    assert submit.changed_lines(patch) == 3
+    paths = tuple(sorted((letter.root / "patches").glob("*.patch")))
+    project = submit.Project(letter.root, letter.root / "build", letter.cache)
+    series = submit.Series(project, letter.linux, paths)
+    (finding,) = submit.check_size(series)
+    assert finding.ok and finding.notes == ()
+    monkeypatch.setattr(submit, "LONG", 3)
+    (finding,) = submit.check_size(series)
+    assert finding.ok and "0002-block-two.patch" in finding.notes[0]
+    monkeypatch.setattr(submit, "LIMIT", 1000)
+    (finding,) = submit.check_size(series)
+    assert not finding.ok and "more than lists take" in finding.problems[0]
+
+
+# --- groups ----------------------------------------------------------------------------
+
+
+def group(queue: Queue, text: str) -> list[str]:
+    (queue.root / "tools/queue").mkdir(parents=True, exist_ok=True)
+    (queue.root / "tools/queue/groups").write_text(text)
+    return check(queue, "groups")
+
+
+def test_a_group_must_apply_by_itself(letter: Queue) -> None:
+    old = (letter.linux / "block/elevator.c").read_text()
+    letter.commit("block: three", {"block/elevator.c": old.replace("thirty;", "more;")})
+    letter.works("export")
+    assert group(letter, "# a\none 1-2\ntwo 3-3 on one\n") == []
+    said = group(letter, "one 1-2\ntwo 3-3\n")
+    assert said[0] == "FAIL groups: two, 3-3, on the base"
+    assert said[1].startswith("     0003-block-three.patch: block/elevator.c")
+
+
+@pytest.mark.parametrize(("text", "told"), [
+    ("one 1-1\n", "not every patch of 2 is in one group"),
+    ("one 1-2\ntwo 2-2\n", "not every patch of 2 is in one group"),
+    ("one 1-2 two\n", "groups:1: 'one 1-2 two' is not"),
+    ("one 1-1 on two\ntwo 2-2\n", "groups:1: one is on two, which is not named above"),
+])
+def test_wrong_groups_are_told(letter: Queue, text: str, told: str) -> None:
+    assert any(told in line for line in group(letter, text))
+
+
+# --- the cover letter --------------------------------------------------------------------
+
+
+def test_a_missing_letter_is_told(two_patches: Queue) -> None:
+    assert check(two_patches, "cover") == ["FAIL cover: patches/cover-letter.txt",
+                                           "     does not exist"]
+
+
+def test_the_whole_letter_is_written(letter: Queue) -> None:
+    letter.works("submit-check", "--only", "cover")
+    text = (letter.root / "build/submit/0000-cover-letter.patch").read_text()
+    assert "\nSubject: [PATCH 0/2] Two lines\n" in text
+    assert "Patches 1 and 2 change a line each" in text
+    assert "T Ester (2):\n  block: one\n  block: two\n" in text
+    assert " files changed, " in text
+    assert "HERE ***" not in text
+
+
+@pytest.mark.parametrize(("old", "new", "told"), [
+    ("0/2", "0/3", "does not say [PATCH 0/2]"),
+    ("[PATCH 0/2] ", "", "does not say [PATCH 0/2]"),
+    ("[PATCH 0/2] Two", "[PATCH 0/20] Two", "does not say [PATCH 0/2]"),
+    ("Two lines", "*** SUBJECT HERE ***", "is not finished: *** SUBJECT HERE ***"),
+    ("Patches 1 and 2", "EDITME 1 and 2", "is not finished: EDITME"),
+    ("Patches 1 and 2", "Patches 2 and 3", "speaks of patch 3, there are 2"),
+    ("Patches 1 and 2", "Patch 4", "speaks of patch 4, there are 2"),
+    ("Subject: ", "", "does not begin with a Subject: line"),
+    ("lines\n\n", "lines\n", "does not begin with a Subject: line"),
+])
+def test_what_is_wrong_with_a_letter(old: str, new: str, told: str) -> None:
+    assert submit.cover_problems(LETTER, 2, SHORTLOG, DIFFSTAT) == ([], [])
+    wrong, _ = submit.cover_problems(LETTER.replace(old, new), 2, SHORTLOG, DIFFSTAT)
+    assert any(told in line for line in wrong), wrong
+
+
+def test_the_number_has_as_many_digits_as_git_gives_it() -> None:
+    letter = LETTER.replace("0/2", "00/18")
+    assert submit.cover_problems(letter, 18, SHORTLOG, DIFFSTAT) == ([], [])
+    assert submit.cover_problems(letter.replace("00/", "0/"), 18, SHORTLOG, DIFFSTAT)[0]
+
+
+def test_a_shortlog_and_a_diffstat_must_be_those_of_the_series() -> None:
+    whole = f"{LETTER}\n{SHORTLOG}\n\n{DIFFSTAT}\n"
+    assert submit.cover_problems(whole, 2, SHORTLOG, DIFFSTAT) == ([], [])
+    for part, old, new in (("shortlog", "block: two", "block: too"),
+                           ("diffstat", "4 ++--", "5 +++--")):
+        wrong, _ = submit.cover_problems(whole.replace(old, new), 2, SHORTLOG, DIFFSTAT)
+        assert [line for line in wrong if f"its {part} is not" in line] == wrong != []
+
+
+def test_wide_lines_are_no_more_than_told() -> None:
+    wrong, notes = submit.cover_problems(LETTER + "x" * 79 + "\n", 2, SHORTLOG, DIFFSTAT)
+    assert wrong == [] and notes == ["more than 78 columns in line 4"]
+
+
+# --- recipients ----------------------------------------------------------------------------
+
+
+def test_recipients_are_read_with_their_roles() -> None:
+    said = ('"Matthew Wilcox (Oracle)" <willy@infradead.org> (maintainer:PAGE CACHE)\n'
+            "Jan Kara <jack@suse.cz> (reviewer:FILESYSTEMS (VFS and infrastructure))\n"
+            "linux-mm@kvack.org (open list:PAGE CACHE)\n")
+    assert submit.recipients(said) == {
+        "willy@infradead.org": "maintainer:PAGE CACHE",
+        "jack@suse.cz": "reviewer:FILESYSTEMS (VFS and infrastructure)",
+        "linux-mm@kvack.org": "open list:PAGE CACHE"}
+
+
+def test_a_patch_must_reach_the_lists_of_what_it_changes(letter: Queue) -> None:
+    letter.commit("mm: three", {"mm/three.c": "int three;\n"})
+    letter.works("export")
+    said = check(letter, "maintainers")
+    assert said == ["FAIL maintainers: 0003-mm-three.patch",
+                    "     get_maintainer.pl does not name linux-mm@kvack.org"]
+
+
+def test_the_table_names_each_recipient_with_its_patches(letter: Queue) -> None:
+    done = letter.works("submit-check", "--only", "maintainers")
+    line = next(line for line in done.splitlines() if "linux-block@" in line)
+    assert line.split()[:2] == ["linux-block@vger.kernel.org", "1-2"]
+    assert submit.spans([1, 2, 3, 7, 9, 10]) == "1-3,7,9-10"
+
+
+# --- spelling --------------------------------------------------------------------------------
+
+
+CODESPELL = r"""
+grep -rn BADWORD . | sed -E 's/^([^:]*:[0-9]+):.*/\1: BADWORD ==> GOODWORD/'
+! grep -rq BADWORD .
+"""
+
+
+def test_only_added_lines_and_the_message_are_spelt(letter: Queue, fake: Fake) -> None:
+    path = fake("codespell", CODESPELL)
+    letter.commit("block: three", {"block/three.c": "BADWORD\n"})
+    letter.works("export")
+    said = check(letter, "spelling", path=path)
+    patch = (letter.root / "patches/0003-block-three.patch").read_text().splitlines()
+    line = patch.index("+BADWORD") + 1
+    assert said[0] == "FAIL spelling: 0003-block-three.patch"
+    assert said[1:] == [f"     {line}: BADWORD ==> GOODWORD"]
+    two = submit.only_added((letter.root / "patches/0002-block-two.patch").read_text())
+    assert "int thirty;" in two and "int line30;" not in two and "int line29;" not in two
+
+
+def test_the_cover_letter_is_spelt(letter: Queue, fake: Fake) -> None:
+    path = fake("codespell", CODESPELL)
+    assert check(letter, "spelling", path=path) == []
+    (letter.root / "patches/cover-letter.txt").write_text(LETTER + "BADWORD\n")
+    assert check(letter, "spelling", path=path)[0] == "FAIL spelling: cover-letter.txt"
+
+
+def test_a_missing_program_skips_and_says_so(letter: Queue, tmp_path: Path) -> None:
+    folder = tmp_path / "few"
+    folder.mkdir()
+    for name in ("git", "sh", "python3"):
+        (folder / name).symlink_to(f"/usr/bin/{name}")
+    said = check(letter, "spelling", "b4", "smatch", path=str(folder))
+    assert [line.split(":")[0] for line in said] == ["skip spelling", "skip b4", "skip smatch"]
+    assert "is not installed" in said[0]
+
+
+def test_words_need_their_reason(letter: Queue) -> None:
+    folder = letter.root / "tools/queue"
+    folder.mkdir(parents=True)
+    project = submit.Project(letter.root, letter.root / "build", letter.cache)
+    (folder / "codespell-exceptions").write_text("# a\nnd a struct\n")
+    assert submit.read_words(project) == ["nd"]
+    (folder / "codespell-exceptions").write_text("# a\nnd\n")
+    with pytest.raises(submit.QueueError, match="codespell-exceptions:2: needs"):
+        submit.read_words(project)
+
+
+# --- b4 ----------------------------------------------------------------------------------------
+
+
+CHECKED = """Checking patches using:
+---
+\x1b[32m●\x1b[0m 439535854305: block: one
+\x1b[31m●\x1b[0m 540919103a1a: block: two
+  \x1b[31m●\x1b[0m checkpatch.pl: :12: WARNING: bad
+---
+Success: 1, Warning: 1, Error: 0
+"""
+
+
+def test_what_b4_says_of_a_patch_is_read() -> None:
+    assert submit.b4_problems(CHECKED, 2) == ["block: two: checkpatch.pl: :12: WARNING: bad"]
+    fine = "● 439535854305: block: one\n---\nSuccess: 1, Warning: 0, Error: 0\n"
+    assert submit.b4_problems(fine, 1) == []
+    assert submit.b4_problems(fine, 2) != []
+    assert submit.b4_problems("nothing\n", 0) == ["b4 prep --check has no summary"]
+
+
+def test_the_mails_are_counted(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"000{number}-x.eml").write_text(f"Subject: [PATCH {number}/2] x\n\ntext\n")
+    assert submit.mail_problems(tmp_path, 2) == []
+    assert submit.mail_problems(tmp_path, 3) == [
+        "b4 send wrote 3 mails of 3 patches and a cover letter"]
+    (tmp_path / "0001-x.eml").write_text("Subject: [PATCH 1/3]\n x\n\n")
+    assert submit.mail_problems(tmp_path, 2) == ["0001-x.eml: its subject does not say 1 of 2"]
+
+
+# --- reports ---------------------------------------------------------------------------------
+
+
+LINUX = Path("/src/linux")
+
+
+@pytest.mark.parametrize(("pattern", "line", "report"), [
+    (analyse.COMPILER, "/src/linux/block/a.c:10:5: warning: unused variable 'x' [-Wunused]",
+     Report("block/a.c", 10, "unused variable 'x' [-Wunused]")),
+    (analyse.COMPILER, "../block/a.c:10:5: error: undefined",
+     Report("block/a.c", 10, "undefined")),
+    (analyse.COMPILER, "../block/a.h:3: fatal error: x.h: no such file",
+     Report("block/a.h", 3, "x.h: no such file")),
+    (analyse.SMATCH, "block/a.c:10 f() warn: inconsistent returns",
+     Report("block/a.c", 10, "f() warn: inconsistent returns")),
+    (analyse.COCCI, "/src/linux/block/a.c:10:4-9: WARNING: use min()",
+     Report("block/a.c", 10, "WARNING: use min()")),
+    (analyse.KERNEL_DOC, "Warning: block/a.c:10 No description found for return value of 'f'",
+     Report("block/a.c", 10, "No description found for return value of 'f'")),
+    (analyse.SPHINX, "/src/linux/Documentation/block/a.rst:10: WARNING: Title too short. [docutils]",
+     Report("Documentation/block/a.rst", 10, "Title too short. [docutils]")),
+    (analyse.SPHINX, "/src/linux/Documentation/block/a.rst: WARNING: not in any toctree",
+     Report("Documentation/block/a.rst", 0, "not in any toctree")),
+])
+def test_reports_are_read(pattern: object, line: str, report: Report) -> None:
+    text = f"  CC      block/warning.o\n{line}\n  note: this is none\n"
+    assert analyse.reports(pattern, text, LINUX) == {report}  # type: ignore[arg-type]
+
+
+def test_only_what_the_base_does_not_say_is_new() -> None:
+    old = [Report("a.c", 10, "unused x"), Report("b.c", 3, "leak of y on line 3")]
+    moved = [Report("a.c", 20, "unused x"), Report("b.c", 33, "leak of y on line 33")]
+    assert new_reports(moved, old) == []
+    assert new_reports([*moved, Report("a.c", 30, "unused x")], old) == [
+        Report("a.c", 30, "unused x")]
+    assert new_reports([Report("c.c", 10, "unused x")], old) == [Report("c.c", 10, "unused x")]
+    assert new_reports([Report("a.c", 10, "unused z")], old) == [Report("a.c", 10, "unused z")]
+
+
+@pytest.fixture
+def word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An analysis that reports each line with BAD in it."""
+    def run(site: analyse.Site, files: list[str]) -> analyse.Reports:
+        return {Report(name, number, line) for name in files
+                for number, line in enumerate((site.linux / name).read_text().splitlines(), 1)
+                if "BAD" in line}
+    monkeypatch.setitem(analyse.ANALYSES, "word", analyse.Analysis("BAD", analyse.Site.units, run))
+
+
+def analysed(queue: Queue) -> verify.Finding:
+    queue.works("submit-check", "--only", "am")
+    project = submit.Project(queue.root, queue.root / "build", queue.cache)
+    linux = queue.root / "build/verify/linux"
+    (finding,) = analyse.analyse(project, linux, ["word"])
+    head = verify.git_out(linux, "rev-parse", "--abbrev-ref", "HEAD")
+    assert head == "queue"
+    return finding
+
+
+@pytest.mark.usefixtures("word")
+def test_an_analysis_looks_at_the_kernels_files_of_the_series(letter: Queue) -> None:
+    letter.commit("block: three", {"block/three.c": "int x;\nint BAD;\n",
+                                   "tools/testing/selftests/cfq/x.c": "BAD\n"})
+    letter.works("export")
+    finding = analysed(letter)
+    assert finding.problems == ("block/three.c:2: int BAD;",)
+    assert finding.subject == "BAD, 2 files"
+
+
+@pytest.mark.usefixtures("word")
+def test_what_the_base_says_too_is_no_problem(queue: Queue, tree: Path) -> None:
+    name = "block/elevator.c"
+    (tree / name).write_text("int BAD;\n" + (tree / name).read_text())
+    (queue.root / "patches/cover-letter.txt").write_text(LETTER)
+    queue.works("tree", kernel=tree)
+    queue.commit("block: one", {name: "int more;\n" + (tree / name).read_text()})
+    queue.works("export", kernel=tree)
+    queue.works("submit-check", "--only", "am", kernel=tree)
+    project = submit.Project(queue.root, queue.root / "build", queue.cache)
+    (finding,) = analyse.analyse(project, queue.root / "build/verify/linux", ["word"])
+    assert finding.ok and finding.notes == ("1 reports are the base's too",)
+
+
+def test_the_analyzer_gets_the_compilers_command_and_writes_nothing() -> None:
+    words = analyse.analyzer_command(
+        "ccache clang-19 -Wp,-MMD,block/.a.o.d -nostdinc -DX='\"a b\"' -c -o block/a.o ",
+        "/src/linux/block/a.c")
+    assert words[:3] == ["clang-19", "-nostdinc", '-DX="a b"']
+    assert words[-1] == "/src/linux/block/a.c" and "--analyze" in words
+    assert "-c" not in words and "-o" not in words and "block/a.o" not in words
+
+
+def test_a_checker_that_make_would_leave_out_is_no_checker(tmp_path: Path) -> None:
+    (tmp_path / "scripts").mkdir()
+    script = tmp_path / "scripts/checker-valid.sh"
+    for says, command in (("echo 1", verify.SPARSES[0]), ("echo 0", ""),
+                          ("[ $# = 2 ] && echo 1 || echo 0", verify.SPARSES[1])):
+        script.write_text(f"#!/bin/sh\n{says}\n")
+        script.chmod(0o755)
+        assert verify.sparse_command(tmp_path) == command
+
+
+def test_a_semantic_patch_that_fails_does_not_stop_the_others(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    linux = tmp_path / "linux"
+    for name in ("a", "b", "c"):
+        path = linux / f"scripts/coccinelle/api/{name}.cocci"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("virtual report\n" if name != "c" else "virtual patch\n")
+    script = linux / "scripts/coccicheck"
+    script.write_text('#!/bin/sh\ncase $COCCI in */a.cocci) exit 1 ;; esac\n'
+                      'echo "$srcroot/block/x.c:3:4-5: WARNING: of $COCCI"\n')
+    script.chmod(0o755)
+    (linux / "block").mkdir()
+    (linux / "block/x.c").write_text("int x;\n")
+    project = submit.Project(tmp_path, tmp_path / "build", tmp_path / "cache")
+    site = analyse.Site(project, linux, ("block/x.c",), frozenset())
+    assert analyse.run_cocci(site, ["block/x.c"]) == {
+        Report("block/x.c", 3, f"WARNING: of {linux}/scripts/coccinelle/api/b.cocci")}
+    assert "not run: a (" in capsys.readouterr().err
+
+
+def test_versions_are_compared_as_numbers() -> None:
+    assert analyse.version("Debian clang version 9.0.1") < analyse.version("17.0.1\n") \
+        < analyse.version("Debian clang version 19.1.7 (3~deb12u1)")
+    assert analyse.version("none") == ()
+
+
+def test_folders_of_the_documents() -> None:
+    assert analyse.sphinx_dirs(["Documentation/block/a.rst", "Documentation/ABI/testing/x",
+                                "Documentation/admin-guide/b.rst", "Documentation/index.rst"]) \
+        == ["admin-guide", "block"]
+
+
+# --- for people --------------------------------------------------------------------------------
+
+
+def test_a_skipped_check_is_not_counted_as_passed() -> None:
+    lines: list[str] = []
+    verify.report([verify.Finding("a", "one"), verify.Finding("b", "two", skipped="no c"),
+                   verify.Finding("d", "three", ("wrong",), ("known",))], lines.append)
+    assert lines == ["ok   a: one", "skip b: two: no c", "FAIL d: three", "     wrong",
+                     "     known", "1 passed, 1 failed, 1 skipped"]
