@@ -8,7 +8,7 @@ QUEUE := tools/queue/queue
 FLAVOUR ?= plain
 export KERNEL STEPS JOBS
 
-.PHONY: help run check setup venv fetch tree export verify bisect-check kernel uml bench soak clean
+.PHONY: help run check setup venv fetch tree export verify bisect-check kernel uml bench soak stress clean
 
 help: ## show this text
 	@echo "Targets:"
@@ -18,7 +18,7 @@ help: ## show this text
 	@echo "Variables:"
 	@echo "  KERNEL=PATH    source: a git tree, an unpacked tree or a tarball; never modified"
 	@echo "                 (default: Debian's linux-source-7.3, through apt)"
-	@echo "  FLAVOUR=NAME   plain or debug, for make kernel"
+	@echo "  FLAVOUR=NAME   plain, debug or kcsan, for make kernel (default: plain) and make stress (debug)"
 	@echo "  STEPS=A,B      the steps of make check to run (default: all)"
 	@echo "  JOBS=N         parallel jobs (default: the number of CPUs)"
 	@echo "  QUEUE_CACHE=DIR  where sources are kept (default: cfq-queue in the user's cache)"
@@ -51,7 +51,7 @@ verify: setup venv ## check that the queue is fit to be sent (am, quilt, checkpa
 bisect-check: setup ## build every prefix of the queue at W=1
 	@$(QUEUE) bisect-check
 
-kernel: setup ## build the x86-64 kernel (FLAVOUR=plain or debug)
+kernel: setup ## build the x86-64 kernel (FLAVOUR=plain, debug or kcsan)
 	@$(QUEUE) kernel --flavour $(FLAVOUR)
 
 uml: setup ## build User-Mode Linux with virtual time
@@ -64,6 +64,11 @@ bench: setup venv ## report instructions per I/O for each scheduler (BENCH_ARGS:
 soak: setup ## 10^7 requests of random load in virtual time, invariants checked (SOAK_ARGS: see tools/soak/soak --help)
 	@$(QUEUE) uml
 	@tools/soak/soak $(SOAK_ARGS)
+
+stress: FLAVOUR = debug
+stress: setup venv ## 20 minutes of everything at once in QEMU, data verified (STRESS_ARGS: see tools/stress/stress --help)
+	@$(QUEUE) kernel --flavour $(FLAVOUR)
+	@tools/stress/stress --flavour $(FLAVOUR) $(STRESS_ARGS)
 
 clean: ## remove build/, unless it has work that is not exported (FORCE=1: even then)
 	@$(QUEUE) clean $(if $(FORCE),--force)

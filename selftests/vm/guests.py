@@ -108,11 +108,13 @@ def boot(command: str, flavour: str, out: Path, timeout: float,
 
 def build_tools() -> None:
     """The programs that the guest uses; it shares the file system."""
-    program = ROOT / "build/vm/reserved_io"
-    program.parent.mkdir(parents=True, exist_ok=True)
+    programs = ROOT / "build/vm"
+    programs.mkdir(parents=True, exist_ok=True)
+    gcc = ["gcc", "-O2", "-Wall", "-static", "-o"]
     for name, command in (
         ("bwctl", ["make", "-s", "-C", ROOT / "tools/bwctl"]),
-        (program.name, ["gcc", "-O2", "-Wall", "-o", program, GUEST / "reserved_io.c"]),
+        ("reserved_io", [*gcc, programs / "reserved_io", GUEST / "reserved_io.c"]),
+        ("fuzz", [*gcc, programs / "fuzz", ROOT / "tools/stress/guest/fuzz.c"]),
     ):
         done = subprocess.run(command, check=False, capture_output=True, text=True)
         if done.returncode:

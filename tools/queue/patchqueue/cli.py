@@ -33,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_parser("verify", help="is the queue fit to be sent?")
     sub.add_parser("bisect-check", help="does every prefix build without new warnings?")
     build = sub.add_parser("kernel", help="build an x86-64 kernel")
-    build.add_argument("--flavour", default="plain", choices=["plain", "debug"])
+    build.add_argument("--flavour", default="plain", choices=["plain", "debug", "kcsan"])
     sub.add_parser("uml", help="build User-Mode Linux")
     clean = sub.add_parser("clean", help="remove build/ (not the cache)")
     clean.add_argument("--force", action="store_true",
