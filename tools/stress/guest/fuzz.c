@@ -9,7 +9,7 @@
  * what it holds is overwritten. It has cfq for "tunables" and is powered off for
  * "rotating". Each text is also read by this program, from the documentation:
  * what the kernel takes, refuses, and shows afterwards has to be the same. Now
- * and then a small I/O must complete, and another process has I/O all the time.
+ * and then a small I/O must complete; for sysfs another process has I/O all the time.
  *
  * Exit codes: 0 all as documented; 1 not; 2 bad use.
  */
@@ -687,8 +687,8 @@ static void try_text(struct attr *attr, const struct text *text, bool configfs, 
 	memcpy(seen, text->data, len);
 	seen[len] = 0;
 	show(attr, configfs, &before);
-	/* A write of nothing does nothing. */
-	expected = len ? read_text(attr, seen, configfs, &wanted) : 0;
+	/* A write of nothing does nothing; configfs itself has a word for it. */
+	expected = len ? read_text(attr, seen, configfs, &wanted) : configfs ? EFAULT : 0;
 	if (!len || expected)
 		wanted = before;
 	if (busy && len) {
@@ -772,9 +772,13 @@ static const int priorities[] = {
 	4 << 13 | 1 << 3, 4 << 13 | 1023 << 3 | 7, 4 << 13 | 16 << 3 | 3
 };
 
-/* Another process that reads and writes the second 512 KiB in all classes. */
+/*
+ * Another process that reads and writes the second 512 KiB, in classes that let
+ * best effort come to its turn.
+ */
 static void start_neighbour(void)
 {
+	static const int modest[] = { 0, 2 << 13 | 4, 2 << 13 | 7, 3 << 13, 4 << 13 | 1 << 3 };
 	off_t at;
 
 	neighbour = fork();
@@ -786,8 +790,7 @@ static void start_neighbour(void)
 	state ^= 0x5555;
 	for (;;) {
 		if (one_in(8))
-			syscall(SYS_ioprio_set, 1, 0,
-				priorities[below(ARRAY_SIZE(priorities))]);
+			syscall(SYS_ioprio_set, 1, 0, modest[below(ARRAY_SIZE(modest))]);
 		at = (128 + below(128)) * BLOCK;
 		if ((one_in(2) ? pread(device, other, BLOCK, at) :
 				 pwrite(device, buffer, BLOCK, at)) != BLOCK)
@@ -823,8 +826,17 @@ static void fuzz_attributes(struct attr *attrs, size_t n, unsigned long count)
 
 		make_text(&text, attr);
 		try_text(attr, &text, false, false);
-		if (i % IO_EVERY == IO_EVERY - 1)
-			try_io();
+		if (i % IO_EVERY != IO_EVERY - 1)
+			continue;
+		/* With slices of seconds it would be for them that all this waits. */
+		if (!one_in(10))
+			kill(neighbour, SIGSTOP);
+		try_io();
+		kill(neighbour, SIGCONT);
+	}
+	if (attrs == tunables) {
+		write_number("idle_grace_ms", 0);
+		write_number("slice_idle_us", 0);
 	}
 	try_io();
 	end_neighbour();
@@ -1099,7 +1111,6 @@ static void fuzz_ioprio(unsigned long count)
 		err(1, "io_setup");
 	if (setpgid(0, 0))
 		warn("setpgid");
-	start_neighbour();
 	/* without privileges, in a process of its own */
 	pid = fork();
 	if (pid < 0)
@@ -1127,7 +1138,6 @@ static void fuzz_ioprio(unsigned long count)
 	}
 	syscall(SYS_ioprio_set, 1, 0, 0);
 	try_io();
-	end_neighbour();
 }
 
 /*

@@ -37,7 +37,7 @@
 #define MAX_BLOCKS	16	/* of one operation */
 #define MAX_DEPTH	16
 #define CANDIDATES	3
-#define PAUSE_US	3000
+#define PAUSE_US	5000
 
 /*
  * What a block may hold: generations of its content, 0 is zeros. None at all:
@@ -328,7 +328,7 @@ static void work(void)
 				start(&slots[i], ctx);
 		if (aio && busy_slots())
 			reap(ctx, 1);
-		if (!below(4))
+		if (below(2))
 			usleep(below(2 * PAUSE_US));
 	}
 	while (aio && busy_slots())

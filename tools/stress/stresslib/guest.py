@@ -96,7 +96,7 @@ def run_stress(flavour: str, seconds: int, seed: int, out: Path, *, image: Path 
     try:
         # Beside the time that it has: booting, ending, looking at what is left.
         result = run(str(GUEST / "run"), flavour=flavour, kernel=image or kernel(flavour), cpus=2,
-                     memory="1G" if flavour == "plain" else "2G",
+                     memory="1G" if flavour == "plain" else "1500M",
                      timeout=seconds / 0.9 + 600 * slow, out=out, append=parameters(flavour),
                      env={"FLAVOUR": flavour, "SECONDS_TO_RUN": str(seconds), "SEED": str(seed)})
     except VMError as error:

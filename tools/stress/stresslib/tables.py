@@ -13,19 +13,19 @@ DISKS = ("clean", "files", "turns", "faulty")
 COMING = ("comes0", "comes1")
 SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq", "cfq")
 
-# Documentation/block/cfq-iosched.rst, "Tunables". Where the whole range would only make
-# the disk stand still for longer than the watchdog waits, part of it.
+# Documentation/block/cfq-iosched.rst, "Tunables". Where the rest of the range would only
+# make the disk stand still, part of it.
 CFQ: dict[str, list[str]] = {
-    "slice_sync_ms": ["100", "1..1000"],
-    "slice_async_ms": ["40", "1..1000"],
+    "slice_sync_ms": ["100", "1..300"],
+    "slice_async_ms": ["40", "1..300"],
     "slice_async_rq": ["1..1000"],
-    "slice_idle_us": ["8000", "0..100000"],
+    "slice_idle_us": ["0", "8000", "0..30000"],
     "fifo_expire_sync_ms": ["1..100000"],
     "fifo_expire_async_ms": ["1..100000"],
     "back_seek_max_kb": ["0..1073741824"],
     "back_seek_penalty": ["1..1000"],
     "quantum": ["1..10000"],
-    "idle_grace_ms": ["0..1000"],
+    "idle_grace_ms": ["0..200"],
     "prio_aging_ms": ["100..500"],
     "bw_bucket_ms": ["10..10000"],
     "bw_debt_percent": ["0..100"],
@@ -139,7 +139,7 @@ def traces() -> Table:
 
 def faults(injected: bool) -> Table:
     """Of the disk `faulty` alone; bad blocks need no fault injection."""
-    knobs = [Knob(f"{NULLB}/faulty/badblocks", ("+64-71", "-64-71", "+4096-4200", "-0-32767"))]
+    knobs = [Knob(f"{NULLB}/faulty/badblocks", ("+64-71", "-64-71", "+4096-4200", "-0-32767"), ("EINVAL",))]
     if injected:
         knobs += [
             Knob(f"{NULLB}/faulty/timeout_inject/probability", ("0", "0", "1")),
