@@ -165,10 +165,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s TABLE SEED MEAN_MS\n", argv[0]);
 		return 2;
 	}
+	sigaction(SIGTERM, &(struct sigaction){ .sa_handler = end }, NULL);
 	read_table(argv[1]);
 	state = strtoull(argv[2], NULL, 0);
 	mean_us = strtoull(argv[3], NULL, 0) * 1000;
-	sigaction(SIGTERM, &(struct sigaction){ .sa_handler = end }, NULL);
 	while (!stop) {
 		uint64_t pause_us = below(2 * mean_us + 1);
 

@@ -391,6 +391,7 @@ static int run(int argc, char **argv)
 	bool failing = false, buffered = !strcmp(argv[1], "buffered");
 	size_t i;
 
+	sigaction(SIGTERM, &(struct sigaction){ .sa_handler = end }, NULL);
 	aio = !strcmp(argv[1], "aio");
 	header.offset = strtoull(argv[3], NULL, 0);
 	header.nr_blocks = strtoull(argv[4], NULL, 0) / BLOCK;
@@ -411,7 +412,6 @@ static int run(int argc, char **argv)
 		now_holds(i, 0);
 	for (i = 0; i < MAX_DEPTH; i++)
 		slots[i].data = memory(MAX_BLOCKS * BLOCK);
-	sigaction(SIGTERM, &(struct sigaction){ .sa_handler = end }, NULL);
 	if (failing) {
 		mlockall(MCL_CURRENT);
 		make_it_fail(true);

@@ -13,7 +13,7 @@ import pytest
 SIZE = 1 << 20
 
 
-def ended(worker: subprocess.Popen[str], after: float = 0.5) -> tuple[int, str]:
+def ended(worker: subprocess.Popen[str], after: float = 1.5) -> tuple[int, str]:
     time.sleep(after)
     worker.send_signal(signal.SIGTERM)
     said, _ = worker.communicate(timeout=60)
