@@ -225,7 +225,6 @@ actor_files()
 			;;
 		esac
 		[ $((++n % 40)) = 0 ] && tried fstrim fstrim "$dir"
-		[ $((n % 25)) = 0 ] && echo 3 > /proc/sys/vm/drop_caches
 		nap 30
 	done
 	tried sync sync -f "$dir"
@@ -276,7 +275,7 @@ actor_fio()
 		engine=$pick
 		rnd 100000
 		# shellcheck disable=SC2154 # of run
-		timeout -k 5 $((60 * slow)) fio --output="$TMP/fio" --name=f \
+		timeout -k 5 $((90 * slow)) fio --output="$TMP/fio" --name=f \
 			--filename=/dev/clean --offset=24M --size=8M --io_size=1M \
 			"--ioengine=$engine" --iodepth=8 --direct=1 --rw=randwrite \
 			--bsrange=4k-64k --verify=crc32c --verify_fatal=1 \
@@ -462,12 +461,13 @@ actor_faults()
 	done
 }
 
-# The page cache is given up, while others fill it.
+# The page cache is given up, while others fill it. Seldom: programs are in it too,
+# and the shells would do nothing but wait for them.
 actor_memory()
 {
 	while running; do
 		echo $((RANDOM % 3 + 1)) > /proc/sys/vm/drop_caches
 		count "drop caches" "done"
-		nap 3000
+		nap 12000
 	done
 }

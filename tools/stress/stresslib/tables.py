@@ -120,7 +120,7 @@ def tunables() -> Table:
 
 
 def cpus() -> Table:
-    return Table(3000, [Knob("/sys/devices/system/cpu/cpu1/online", ("0", "1"), ("EBUSY",))])
+    return Table(5000, [Knob("/sys/devices/system/cpu/cpu1/online", ("0", "1"), ("EBUSY",))])
 
 
 def hardware_queues() -> Table:
@@ -130,11 +130,12 @@ def hardware_queues() -> Table:
 
 
 def traces() -> Table:
+    """Static keys change with it: each change makes the emulator translate all again."""
     knobs = []
     for disk in ("clean", "files", "turns"):
         knobs.append(Knob(f"/sys/block/{disk}/trace/vfs", ("0", "1", "1")))
         knobs.append(Knob(f"/sys/block/{disk}/trace/vfs_mask", OPERATIONS))
-    return Table(150, knobs)
+    return Table(1000, knobs)
 
 
 def faults(injected: bool) -> Table:
