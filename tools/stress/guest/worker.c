@@ -182,6 +182,7 @@ static bool may_fail_with(int error)
 	switch (error) {
 	case EIO: case ETIMEDOUT: case ENOMEM: case ENODATA: case ENOSPC: case EAGAIN:
 	case ENXIO: case ENODEV: case EBUSY: case EOPNOTSUPP: case ENOTTY:
+	case EINVAL:	/* a discard beyond the end of a disk that has gone */
 		return errors;
 	}
 	return false;
