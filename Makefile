@@ -8,7 +8,7 @@ QUEUE := tools/queue/queue
 FLAVOUR ?= plain
 export KERNEL STEPS JOBS
 
-.PHONY: help run check setup venv fetch tree export verify bisect-check submit-check kernel uml deb bench soak unchanged clean
+.PHONY: help run check setup venv fetch tree export verify bisect-check submit-check kernel uml deb bench soak stress unchanged clean
 
 help: ## show this text
 	@echo "Targets:"
@@ -18,7 +18,7 @@ help: ## show this text
 	@echo "Variables:"
 	@echo "  KERNEL=PATH    source: a git tree, an unpacked tree or a tarball; never modified"
 	@echo "                 (default: Debian's linux-source-7.3, through apt)"
-	@echo "  FLAVOUR=NAME   plain or debug, for make kernel"
+	@echo "  FLAVOUR=NAME   plain, debug or kcsan, for make kernel (default: plain) and make stress (debug)"
 	@echo "  CONFIG=FILE    kernel configuration, for make deb (default: /boot/config-* of the kernel"
 	@echo "                 that runs, else the project's plain one)"
 	@echo "  STEPS=A,B      the steps of make check to run (default: all)"
@@ -58,7 +58,7 @@ submit-check: setup venv ## all that can be done without sending the series (ONL
 	@tools/queue/venv docs
 	@$(QUEUE) submit-check $(if $(ONLY),--only $(ONLY))
 
-kernel: setup ## build the x86-64 kernel (FLAVOUR=plain or debug)
+kernel: setup ## build the x86-64 kernel (FLAVOUR=plain, debug or kcsan)
 	@$(QUEUE) kernel --flavour $(FLAVOUR)
 
 uml: setup ## build User-Mode Linux with virtual time
@@ -80,6 +80,11 @@ unchanged: setup venv ## is every scenario without a reservation the same with a
 	@$(QUEUE) uml
 	@$(QUEUE) uml --before compare-I-O-priorities-by-rank
 	@tools/lab/lab unchanged --all --without build/uml-before/linux $(or $(UNCHANGED_ARGS),-j2)
+
+stress: FLAVOUR = debug
+stress: setup venv ## 20 minutes of everything at once in QEMU, data verified (STRESS_ARGS: see tools/stress/stress --help)
+	@$(QUEUE) kernel --flavour $(FLAVOUR)
+	@tools/stress/stress --flavour $(FLAVOUR) $(STRESS_ARGS)
 
 clean: ## remove build/, unless it has work that is not exported (FORCE=1: even then)
 	@$(QUEUE) clean $(if $(FORCE),--force)

@@ -30,6 +30,8 @@ PLAIN_ONLY = {"bwctl", "completion_at_once", "completion_in_softirq", "depth_of_
 # The tags that null_blk's devices share are never marked as blocking, though a device
 # with memory allocates while it queues: the base's own fault, reported by debug.
 PLAIN_ONLY |= {"shared_tags"}
+# Parsers: what they take does not depend on the flavour.
+PLAIN_ONLY |= {"fuzz_ioprio", "fuzz_rotating", "fuzz_trace", "fuzz_tunables"}
 # Of the machine as a whole, which boots again after a scenario that hung.
 BOOTS = 4
 MARK = re.compile(r"vm-scenario: (begin|end) (\w+)")
@@ -108,11 +110,13 @@ def boot(command: str, flavour: str, out: Path, timeout: float,
 
 def build_tools() -> None:
     """The programs that the guest uses; it shares the file system."""
-    program = ROOT / "build/vm/cfq_request"
-    program.parent.mkdir(parents=True, exist_ok=True)
+    programs = ROOT / "build/vm"
+    programs.mkdir(parents=True, exist_ok=True)
+    gcc = ["gcc", "-O2", "-Wall", "-static", "-o"]
     for name, command in (
         ("bwctl", ["make", "-s", "-C", ROOT / "tools/bwctl"]),
-        (program.name, ["gcc", "-O2", "-Wall", "-o", program, kselftest_folder() / "cfq_request.c"]),
+        ("cfq_request", [*gcc, programs / "cfq_request", kselftest_folder() / "cfq_request.c"]),
+        ("fuzz", [*gcc, programs / "fuzz", ROOT / "tools/stress/guest/fuzz.c"]),
     ):
         done = subprocess.run(command, check=False, capture_output=True, text=True)
         if done.returncode:

@@ -21,7 +21,7 @@ def parser() -> argparse.ArgumentParser:
     sub = top.add_subparsers(dest="action", required=True, metavar="ACTION")
     one = sub.add_parser("run", help="boot, run a command, scan the kernel's log",
                          description=__doc__)
-    one.add_argument("--flavour", default="plain", choices=["plain", "debug"])
+    one.add_argument("--flavour", default="plain", choices=["plain", "debug", "kcsan"])
     one.add_argument("--kernel", type=Path, metavar="BZIMAGE", help="another kernel")
     one.add_argument("--cpus", type=int, default=2)
     one.add_argument("--memory", default="1G")

@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("--only", action="append", default=[], metavar="NAME[,NAME]",
                        help="some of " + ", ".join(submit.names()))
     build = sub.add_parser("kernel", help="build an x86-64 kernel")
-    build.add_argument("--flavour", default="plain", choices=["plain", "debug"])
+    build.add_argument("--flavour", default="plain", choices=["plain", "debug", "kcsan"])
     uml = sub.add_parser("uml", help="build User-Mode Linux")
     uml.add_argument("--before", metavar="NAME",
                      help="of the patches before the one whose name holds NAME, in build/uml-before")

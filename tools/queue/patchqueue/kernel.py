@@ -47,6 +47,8 @@ FLAVOURS = {
                      "bzImage", "arch/x86/boot/bzImage", 2250),
     "debug": Flavour("debug", "x86_64", "kernel-debug", ("base", "x86", "debug"),
                      "bzImage", "arch/x86/boot/bzImage", 2500),
+    "kcsan": Flavour("kcsan", "x86_64", "kernel-kcsan", ("base", "x86", "kcsan"),
+                     "bzImage", "arch/x86/boot/bzImage", 2500),
     "um": Flavour("um", "um", "uml", ("base", "um"), "linux", "linux", 1400),
 }
 

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# What a watchdog in the guest says on the console before it stops the kernel.
+#
+# shellcheck shell=bash
+
+say()
+{
+	echo "<4>vm-scenario: $*" > /dev/kmsg
+}
+
+dump_file()
+{
+	local line
+
+	while IFS= read -r line; do
+		echo "<4>vm-state: ${1#/sys/kernel/debug/block/}: $line"
+	done < "$1" > /dev/kmsg
+}
+
+# A file that takes a lock which is never released must not stop the rest.
+dump()
+{
+	local disk file pid
+
+	say "$1; stacks of blocked tasks, then of all, then the disks"
+	echo w > /proc/sysrq-trigger
+	echo t > /proc/sysrq-trigger
+	for disk in /sys/kernel/config/nullb/*/; do
+		disk=$(basename "$disk")
+		file=/sys/block/$disk/stat
+		[ -r "$file" ] && say "$disk: $(cat "$file")"
+		while read -r file; do
+			dump_file "$file" &
+			pid=$!
+			for _ in 1 2 3 4 5 6 7 8 9 10; do
+				kill -0 "$pid" 2> /dev/null || break
+				sleep 0.3
+			done
+		done < <(find "/sys/kernel/debug/block/$disk" -type f \
+			 \( -path '*/sched/*' -o -name state -o \
+			    -name requeue_list -o -name busy -o \
+			    -name dispatch -o -name active \))
+	done
+	say "end of the state"
+}
