@@ -100,7 +100,6 @@ cfq_counter()
 		cfq_fail "no counter $1"
 }
 
-
 # cfq_read SECONDS RESULT [COMMAND...]: reads 64 KiB blocks one after the other
 # for so long, run by COMMAND (ionice); their number goes to the file RESULT.
 cfq_read()
@@ -199,22 +198,27 @@ cfq_vfs_do()
 # cfq_vfs_said NAME [TRACE]: what it said, one message a line
 cfq_vfs_said()
 {
-	local pid
+	local process pid said
 
-	pid=$(cut -d' ' -f1 "$CFQ_TMP/$1")
-	sed -nE "s/^[0-9]+ $pid ((enter|leave) vfs_)/\1/p" \
-		"$CFQ_TMP/${2:-trace}.messages"
+	# without a program: it is called often, and programs start slowly
+	read -r process _ < "$CFQ_TMP/$1" || return
+	while read -r _ pid said; do
+		[ "$pid" = "$process" ] && [[ $said == @(enter|leave)" vfs_"* ]] &&
+			echo "$said"
+	done < "$CFQ_TMP/${2:-trace}.messages"
+	return 0
 }
 
 # cfq_vfs_check NAME ENTER LEAVE: these two messages in this order and no other of
 # their operation; %i is the inode
 cfq_vfs_check()
 {
-	local name=$1 ino operation said
+	local name=$1 operation=${2%% *} ino line said=
 
-	ino=$(cut -d' ' -f2 "$CFQ_TMP/$name")
-	operation=${2%% *}
-	said=$(cfq_vfs_said "$name" | grep " $operation ")
+	read -r _ ino < "$CFQ_TMP/$name"
+	while read -r line; do
+		[[ $line == *" $operation "* ]] && said+=${said:+$'\n'}$line
+	done <<< "$(cfq_vfs_said "$name")"
 	[ "$said" = "enter ${2/\%i/$ino}
 leave $operation ret $3" ] || {
 		cat "$CFQ_TMP/$name.err"

@@ -123,13 +123,18 @@ for name in t_elsewhere t_tmpfs; do
 done
 
 # 30 reads of six at once: 30 pairs.
-while read -r pid ino; do
-	echo "$pid $ino" > "$CFQ_TMP/one"
-	[ "$(cfq_vfs_said one | grep -c 'enter vfs_read ')" = 1 ] &&
-		[ "$(cfq_vfs_said one | tail -n 1)" = "leave vfs_read ret 4096" ] ||
-		cfq_fail "process $pid of many: $(cfq_vfs_said one)"
-done < <(cat "$CFQ_TMP"/many.*)
-[ "$(cat "$CFQ_TMP"/many.* | wc -l)" = 30 ] || cfq_fail "not all of many ran"
+cat "$CFQ_TMP"/many.* > "$CFQ_TMP/many"
+[ "$(wc -l < "$CFQ_TMP/many")" = 30 ] || cfq_fail "not all of many ran"
+bad=$(awk 'NR == FNR { process[$1]; next }
+	   !($2 in process) { next }
+	   / enter vfs_read / { enter[$2]++ }
+	   / (enter|leave) vfs_/ { last[$2] = $3 " " $4 " " $5 " " $6 }
+	   END {
+		for (pid in process)
+			if (enter[pid] != 1 || last[pid] != "leave vfs_read ret 4096")
+				print "process " pid ": " enter[pid] " enter, " last[pid]
+	   }' "$CFQ_TMP/many" "$CFQ_TMP/trace.messages")
+[ -z "$bad" ] || cfq_fail "of many: $bad"
 
 # Only what the mask has; bad masks and switches are refused.
 mask=/sys/block/$CFQ_NAME/trace/vfs_mask
