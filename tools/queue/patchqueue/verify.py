@@ -327,6 +327,7 @@ def bisect_check(project: Project, kernel: str | None) -> list[Finding]:
             findings.append(Finding("builds", subject, tuple(f"{where}: {text}"
                                                              for where, text in new)))
         findings += sparse(project, linux)
+        findings += modules(project, linux)
     return findings
 
 
@@ -371,6 +372,43 @@ def sparse(project: Project, linux: Path) -> list[Finding]:
             said = [(text.stderr.strip().splitlines() or ["no message"])[-1]]
         findings.append(Finding("sparse", name, tuple(said)))
     return findings
+
+
+# What the queue's kernels have built in and others build as modules.
+MODULES = {"cfq-iosched.ko": "block/cfq-iosched.o", "null_blk.ko": "drivers/block/null_blk/*.o"}
+EXPORT = re.compile(r"EXPORT_(TRACEPOINT_|STATIC_CALL_)?(?:PER_CPU_)?(?:SYMBOL)?\w*\((\w+)")
+
+
+def modules(project: Project, linux: Path) -> list[Finding]:
+    """Whether all that a module would need of the kernel is exported."""
+    text = git(linux, "grep", "-hE", r"EXPORT_[A-Z_]+\(", "--", "*.c", "*.S", "*.h").stdout
+    have = exported(text)
+    findings = []
+    for module, pattern in MODULES.items():
+        objects = sorted((project.build / "verify/um").glob(pattern))
+        if not objects:
+            continue
+        said = run(["nm", *objects], check=False).stdout
+        findings.append(Finding("module", module, tuple(
+            f"{name} is not exported" for name in sorted(needed(said) - have))))
+    return findings
+
+
+def exported(text: str) -> set[str]:
+    """Symbols that lines of source export."""
+    names = set()
+    for kind, name in EXPORT.findall(text):
+        names |= {f"__tracepoint_{name}", f"__traceiter_{name}"} if kind == "TRACEPOINT_" else {name}
+    return names
+
+
+def needed(symbols: str) -> set[str]:
+    """What the objects that nm was asked about have from elsewhere."""
+    lines = [line.split() for line in symbols.splitlines()]
+    # param_*: those of the types of module parameters, which a macro makes and exports
+    undefined = {words[1] for words in lines if len(words) == 2 and words[0] == "U"
+                 and not words[1].startswith("param_")}
+    return undefined - {words[2] for words in lines if len(words) == 3}
 
 
 # Folders with most of the kernel below them: only the files that change are built.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from patchqueue import kernel
 from patchqueue.common import QueueError
-from patchqueue.verify import _warnings, added_files, maintained
+from patchqueue.verify import _warnings, added_files, exported, maintained, needed
 
 
 def fragment(folder: Path, name: str, text: str) -> Path:
@@ -65,6 +65,15 @@ def test_warnings_are_known_by_file_and_text_not_by_line() -> None:
     two = _warnings("../linux/block/a.c:99:5: warning: unused variable 'x' [-Wunused-variable]\n")
     assert one == two and len(one) == 1
     assert _warnings("  CC      block/warning.o\n") == set()
+
+
+def test_what_a_module_needs_is_compared_with_what_is_exported() -> None:
+    symbols = ("\nblock/a.o:\n0000000000000010 T own\n                 U other\n"
+               "                 U __tracepoint_rq\n\nblock/b.o:\n                 U own\n"
+               "                 U hidden\n")
+    assert needed(symbols) == {"other", "__tracepoint_rq", "hidden"}
+    source = "EXPORT_SYMBOL_GPL(other);\nEXPORT_TRACEPOINT_SYMBOL_GPL(rq);\n"
+    assert needed(symbols) - exported(source) == {"hidden"}
 
 
 def test_files_that_a_patch_adds_or_moves() -> None:
