@@ -45,4 +45,4 @@ def test_a_kernel_does_what_itself_does(
 ) -> None:
     args = ["--kernel", str(kernel), "--without", str(kernel), "--disks", str(disks)]
     assert cli.main(["unchanged", str(scenario_file), *args, "--duration", "1", "--quiet"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].split() == ["test", "4", "104", "0"]
+    assert capsys.readouterr().out.splitlines()[-1].split() == ["test", "4", "206", "0"]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import time
@@ -45,7 +46,9 @@ def test_worker_counts_and_what_it_wrote_is_verified(programs: Path, tmp_path: P
     assert {"read", "write"} <= counts
     done = verify(programs, tmp_path)
     assert done.returncode == 0, done.stdout
-    assert done.stdout == "verify\tblocks\t256\n"
+    # how many of the 256 blocks have known contents by then depends on the machine
+    name, what, blocks = done.stdout.split()
+    assert (name, what) == ("verify", "blocks") and 1 <= int(blocks) <= 256
     # beside its region nothing was written
     with (tmp_path / "device").open("rb") as file:
         assert not any(file.read(SIZE))
@@ -54,11 +57,12 @@ def test_worker_counts_and_what_it_wrote_is_verified(programs: Path, tmp_path: P
 def test_wrong_data_is_found(programs: Path, tmp_path: Path) -> None:
     work(programs, tmp_path)
     with (tmp_path / "device").open("r+b") as file:
-        file.seek(SIZE + 5 * 4096)
-        file.write(b"x" * 4096)
+        file.seek(SIZE)
+        file.write(b"x" * SIZE)
     done = verify(programs, tmp_path)
     assert done.returncode == 1
-    assert f"WRONG: byte {SIZE + 5 * 4096} is not generation" in done.stdout
+    wrong = re.search(r"WRONG: byte (\d+) is not generation", done.stdout)
+    assert wrong and SIZE <= int(wrong.group(1)) < 2 * SIZE and int(wrong.group(1)) % 4096 == 0
 
 
 def test_error_without_leave_is_a_failure(programs: Path, tmp_path: Path) -> None:
