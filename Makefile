@@ -30,7 +30,7 @@ run: setup venv ## boot the patched kernel, run fio under each scheduler, and st
 	@$(QUEUE) kernel
 	@tools/fio/fio-table
 
-check: setup venv ## run everything that tests the project (STEPS=A,B: some of it)
+check: setup venv ## run the tests (STEPS=A,B: some of it)
 	@tools/check/check
 
 setup: ## install the packages that are missing (as root), or name them

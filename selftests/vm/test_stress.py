@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Everything at once (tools/stress) in a booted kernel, for as long as make check has."""
+"""Everything at once (tools/stress) in a booted kernel, for a minute or three."""
 
 from __future__ import annotations
 
