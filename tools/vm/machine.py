@@ -122,6 +122,8 @@ def _vng() -> str:
 def _script(command: str | Sequence[str], env: Mapping[str, str], timeout: float) -> str:
     """What the guest runs: the mounts, the watchdog, the command, its exit code."""
     text = command if isinstance(command, str) else shlex.join(command)
+    # by the machine's age: on a busy host booting takes long
+    last = round(max(timeout / 2, timeout * LAST_WORDS - 10))
     exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in env.items())
     return f"""#!/bin/bash
 exec > {GUEST_OUT}/stdout.log 2>&1
@@ -129,7 +131,9 @@ mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
 mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
 export VM_OUT={GUEST_OUT}
 {exports}(
-	sleep {max(timeout / 2, timeout * LAST_WORDS - 20):.0f}
+	read -r up _ < /proc/uptime
+	up=${{up%.*}}
+	sleep $((up < {last} ? {last} - up : 1))
 	{{
 		echo "vm: still running, this is what is going on:"
 		echo l > /proc/sysrq-trigger
