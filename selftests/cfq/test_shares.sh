@@ -10,14 +10,15 @@
 cfq_need dd timeout
 cfq_device rot_model=1 irqmode=0 hw_queue_depth=1 memory_backed=0 size=100000
 cfq_need_debugfs
+echo 256 > "$CFQ_QUEUE/nr_requests"
 ioprio=$(dirname "$0")/cfq_ioprio
 tmp=$(mktemp -d) || cfq_fail "no temporary directory"
 trap 'cfq_cleanup; rm -rf "$tmp"' EXIT
 
 SECONDS_EACH=4
-# 2 MiB/s within 2 s: reads of 64 KiB
-RATE=16,7
-DUE=$((SECONDS_EACH * 32))
+# 8 MiB/s within 2 s: reads of 512 KiB
+RATE=64,7
+DUE=$((SECONDS_EACH * 16))
 
 # reader NAME [COMMAND...]: reads in a place of its own; how much, in reads
 reader()
@@ -25,9 +26,8 @@ reader()
 	local name=$1
 
 	shift
-	place=$((place + 2000))
 	"$@" timeout --foreground -s INT "$SECONDS_EACH" dd if="$CFQ_DEV" \
-		of=/dev/null bs=64k skip="$place" iflag=direct 2> "$tmp/$name.dd"
+		of=/dev/null bs=512k skip="$place" iflag=direct 2> "$tmp/$name.dd"
 	sed -n 's/^\([0-9]*\)+.*records in$/\1/p' "$tmp/$name.dd" > "$tmp/$name.reads"
 }
 
@@ -39,7 +39,7 @@ together()
 	shift
 	rm -f "$tmp"/other.*
 	for i in $(seq "$n"); do
-		place=$((i * 200000))
+		place=$((i * 15000))
 		reader "other.$i" &
 	done
 	place=0
@@ -54,22 +54,29 @@ together()
 together 1
 alone=$others
 
-# However many others there are, it gets what it reserved, and little more.
-for n in 1 4; do
-	together "$n" "$ioprio" "$RATE"
-	[ "$reserved" -ge $((DUE * 8 / 10)) ] ||
-		cfq_fail "$reserved reads of $DUE beside $n others"
-	[ "$reserved" -le $((DUE * 2)) ] ||
-		cfq_fail "$reserved reads, and reserved are $DUE"
-	[ "$others" -gt "$reserved" ] ||
-		cfq_fail "$n others got $others reads beside $reserved"
-done
+# Greedy, it gets what it reserved and little more: the other has the rest.
+together 1 "$ioprio" "$RATE"
+[ "$reserved" -le $((DUE * 2)) ] ||
+	cfq_fail "$reserved reads, and reserved are $DUE"
+[ "$others" -gt "$reserved" ] ||
+	cfq_fail "the other got $others reads beside $reserved"
+
+# Beside so many that an equal share would be less than what it reserved, it gets
+# more than each of them.
+together 12 "$ioprio" "$RATE"
+[ $((reserved * 12 * 10)) -ge $((others * 11)) ] ||
+	cfq_fail "$reserved reads reserved, $others by 12 others"
 [ "$(cfq_counter bw_deadlines_met)" -gt "$(cfq_counter bw_deadlines_missed)" ] ||
 	cfq_fail "most deadlines were missed"
 
-# A reservation that is not used costs nobody anything.
+# A reservation that is not used takes the disk from nobody.
+dispatched=$(cfq_counter dispatched_BW)
+preemptions=$(cfq_counter bw_preemptions)
 "$ioprio" 1000,0 sleep "$SECONDS_EACH" &
 together 1
-[ "$others" -ge $((alone * 6 / 10)) ] ||
+[ "$(cfq_counter dispatched_BW) $(cfq_counter bw_preemptions)" = \
+	"$dispatched $preemptions" ] ||
+	cfq_fail "who reserves and does not read is served"
+[ "$others" -ge $((alone / 4)) ] ||
 	cfq_fail "$others reads beside who reserves and does not read, $alone alone"
 exit "$KSFT_PASS"
