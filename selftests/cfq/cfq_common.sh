@@ -86,6 +86,16 @@ cfq_need_debugfs()
 	[ -r "$CFQ_DEBUG/counters" ] || cfq_skip "no BLK_DEBUG_FS"
 }
 
+# cfq_shows FILE VALUE: whether this is its first line; without a program, which
+# takes long to start on some machines
+cfq_shows()
+{
+	local shown
+
+	read -r shown < "$1"
+	[ "$shown" = "$2" ]
+}
+
 # cfq_set TUNABLE VALUE
 cfq_set()
 {
@@ -95,9 +105,12 @@ cfq_set()
 # cfq_counter NAME: a counter of the scheduler
 cfq_counter()
 {
-	awk -v name="$1" '$1 == name { print $2; found = 1 }
-			  END { exit !found }' "$CFQ_DEBUG/counters" ||
-		cfq_fail "no counter $1"
+	local name value
+
+	while read -r name value; do
+		[ "$name" != "$1" ] || { echo "$value"; return; }
+	done < "$CFQ_DEBUG/counters"
+	cfq_fail "no counter $1"
 }
 
 # cfq_read SECONDS RESULT [COMMAND...]: reads 64 KiB blocks one after the other

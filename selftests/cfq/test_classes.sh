@@ -20,9 +20,9 @@ compare()
 	local better worse
 
 	# shellcheck disable=SC2086
-	cfq_read 12 "$tmp/better" ionice $1 &
+	cfq_read 8 "$tmp/better" ionice $1 &
 	# shellcheck disable=SC2086
-	cfq_read 12 "$tmp/worse" ionice $2 &
+	cfq_read 8 "$tmp/worse" ionice $2 &
 	wait
 	better=$(cat "$tmp/better")
 	worse=$(cat "$tmp/worse")

@@ -14,10 +14,16 @@ stats=$NULLB/$CFQ_NAME/rot_stats
 # Sets what the disk has counted so far, and the time, both in ns.
 counters()
 {
-	reads=$(awk '$1 == "reads" { print $2 }' "$stats")
-	seek_ns=$(awk '$1 == "seek_ns" { print $2 }' "$stats")
-	rotate_ns=$(awk '$1 == "rotate_ns" { print $2 }' "$stats")
-	transfer_ns=$(awk '$1 == "transfer_ns" { print $2 }' "$stats")
+	local name value
+
+	while read -r name value; do
+		case $name in
+		reads) reads=$value ;;
+		seek_ns) seek_ns=$value ;;
+		rotate_ns) rotate_ns=$value ;;
+		transfer_ns) transfer_ns=$value ;;
+		esac
+	done < "$stats"
 	now=$(date +%s%N)
 }
 

@@ -16,9 +16,6 @@ tmp=$(mktemp -d) || cfq_fail "no temporary directory"
 trap 'cfq_cleanup; rm -rf "$tmp"' EXIT
 
 SECONDS_EACH=4
-# 8 MiB/s within 2 s: reads of 512 KiB
-RATE=64,7
-DUE=$((SECONDS_EACH * 16))
 
 # reader NAME [COMMAND...]: reads in a place of its own; how much, in reads
 reader()
@@ -53,6 +50,10 @@ together()
 
 together 1
 alone=$others
+[ "$alone" -ge 8 ] || cfq_skip "this machine reads too little: $alone times 512 KiB"
+# A quarter of what a reader gets alone, within 2 s; 4 units of 128 KiB a read.
+DUE=$((alone / 4))
+RATE=$((DUE * 4 / SECONDS_EACH)),7
 
 # Greedy, it gets what it reserved and little more: the other has the rest.
 together 1 "$ioprio" "$RATE"

@@ -31,18 +31,18 @@ while read -r name default min max; do
 	[ -n "$name" ] || continue
 	file=$CFQ_QUEUE/iosched/$name
 	[ -f "$file" ] || cfq_fail "no tunable $name"
-	[ "$(cat "$file")" = "$default" ] ||
+	cfq_shows "$file" "$default" ||
 		cfq_fail "$name is $(cat "$file"), not $default"
 	for good in "$min" "$max" "$default"; do
 		cfq_set "$name" "$good"
-		[ "$(cat "$file")" = "$good" ] ||
+		cfq_shows "$file" "$good" ||
 			cfq_fail "$name reads $(cat "$file") after $good"
 	done
 	for bad in "" x -1 "$((max + 1))" "${default}x" "$default $default" \
 		   0x10 1.5 99999999999999999999; do
 		echo "$bad" > "$file" 2>/dev/null &&
 			cfq_fail "$name takes '$bad'"
-		[ "$(cat "$file")" = "$default" ] ||
+		cfq_shows "$file" "$default" ||
 			cfq_fail "$name is $(cat "$file") after '$bad'"
 	done
 	if [ "$min" -gt 0 ]; then
@@ -55,17 +55,17 @@ done <<< "$table"
 # The table of delays: eight numbers from 1 to 100000.
 file=$CFQ_QUEUE/iosched/bw_delays_ms
 default="25 50 100 200 500 800 1000 2000"
-[ "$(cat "$file")" = "$default" ] || cfq_fail "bw_delays_ms is $(cat "$file")"
+cfq_shows "$file" "$default" || cfq_fail "bw_delays_ms is $(cat "$file")"
 for good in "1 2 3 4 5 6 7 100000" "8 7 6 5 4 3 2 1" "$default"; do
 	cfq_set bw_delays_ms "  ${good// /  }"
-	[ "$(cat "$file")" = "$good" ] ||
+	cfq_shows "$file" "$good" ||
 		cfq_fail "bw_delays_ms reads $(cat "$file") after $good"
 done
 for bad in "" x "1 2 3 4 5 6 7" "1 2 3 4 5 6 7 8 9" "0 2 3 4 5 6 7 8" \
 	   "1 2 3 4 5 6 7 100001" "1 2 3 4 5 6 7 8x" "1,2,3,4,5,6,7,8" \
 	   "1 2 3 4 5 6 7 4294967297"; do
 	echo "$bad" > "$file" 2>/dev/null && cfq_fail "bw_delays_ms takes '$bad'"
-	[ "$(cat "$file")" = "$default" ] ||
+	cfq_shows "$file" "$default" ||
 		cfq_fail "bw_delays_ms is $(cat "$file") after '$bad'"
 done
 seen=$((seen + 1))

@@ -16,11 +16,13 @@ PATIENCE_FILE=/dev/shm/vm-patience
 
 # Seconds after which a fio that sleeps is taken to sleep for good.
 FIO_PATIENCE=${FIO_PATIENCE:-45}
+# Seconds without news of it before its tasks are looked at, which takes a while.
+FIO_SUSPECT=10
 
 DISKS=()
 LOADS=()
-declare -A LOAD_ARGS
-TMP=$(mktemp -d /dev/shm/vm.XXXXXX)
+declare -gA LOAD_ARGS
+TMP=/dev/shm/vm
 
 fail()
 {
@@ -64,7 +66,15 @@ clean_up()
 	done
 	rm -rf "$TMP"
 }
-trap clean_up EXIT
+
+# scenario NAME: runs it in this shell, which ends with it
+scenario()
+{
+	trap clean_up EXIT
+	TMP=$(mktemp -d /dev/shm/vm.XXXXXX)
+	"scenario_$1"
+	exit 0
+}
 
 #
 # Disks
@@ -211,23 +221,24 @@ load_start()
 	LOAD_ARGS[$disk]=${*@Q}
 }
 
-# load_pid DISK: the process group of its load
+# load_pid DISK: sets LOAD_PID to the process group of its load
 load_pid()
 {
 	local one
 
+	LOAD_PID=
 	for one in "${LOADS[@]}"; do
-		[ "${one%:*}" = "$1" ] && echo "${one#*:}"
+		[ "${one%:*}" = "$1" ] && LOAD_PID=${one#*:}
 	done
 }
 
-# done_requests DISK
+# done_requests DISK: sets DONE
 done_requests()
 {
 	local stat
 
 	read -r -a stat < "/sys/block/$1/stat" || fail "$1 is gone"
-	echo $((stat[0] + stat[4] + stat[11] + stat[15]))
+	DONE=$((stat[0] + stat[4] + stat[11] + stat[15]))
 }
 
 # asleep GROUP: whether fio waits for nothing but itself. fio 3.33 does that now
@@ -255,7 +266,8 @@ load_again()
 {
 	local pid one kept=()
 
-	pid=$(load_pid "$1")
+	load_pid "$1"
+	pid=$LOAD_PID
 	echo "$1: fio sleeps, and nothing is in flight; it is started again"
 	head -n 1 /proc/"$pid"/task/*/{wchan,syscall} 2> /dev/null
 	kill -KILL -- "-$pid"
@@ -270,16 +282,19 @@ load_again()
 # load_runs DISK: waits until requests of its load complete
 load_runs()
 {
-	local before now still=$SECONDS again=0
+	local before still=$SECONDS again=0
 
-	before=$(done_requests "$1")
-	until now=$(done_requests "$1"); [ "$now" -gt $((before + 20)) ]; do
-		kill -0 "$(load_pid "$1")" 2> /dev/null || {
+	done_requests "$1"
+	before=$DONE
+	until done_requests "$1"; [ "$DONE" -gt $((before + 20)) ]; do
+		load_pid "$1"
+		kill -0 "$LOAD_PID" 2> /dev/null || {
 			cat "$TMP/load-$1.out"
 			fail "$1: the load ended"
 		}
-		sleep 0.2
-		if ! asleep "$(load_pid "$1")"; then
+		nap 0.2
+		[ $((SECONDS - still)) -ge "$FIO_SUSPECT" ] || continue
+		if ! asleep "$LOAD_PID"; then
 			still=$SECONDS
 		elif [ $((SECONDS - still)) -ge "$FIO_PATIENCE" ]; then
 			[ $((++again)) -le 3 ] || fail "$1: fio does not run"
@@ -296,7 +311,8 @@ load_wait()
 	local still=$SECONDS
 
 	while kill -0 "$1" 2> /dev/null; do
-		sleep 0.2
+		nap 0.2
+		[ $((SECONDS - still)) -ge "$FIO_SUSPECT" ] || continue
 		if ! asleep "$1"; then
 			still=$SECONDS
 		elif [ $((SECONDS - still)) -ge "$FIO_PATIENCE" ]; then

@@ -4,6 +4,15 @@
 #
 # shellcheck shell=bash
 
+# nap SECONDS: sleeps without a program, which takes long to start where a
+# debugging kernel runs on an emulated CPU
+NAP=/dev/shm/vm-nap
+nap()
+{
+	[ -p "$NAP" ] || mkfifo "$NAP"
+	read -r -t "$1" <> "$NAP" || :
+}
+
 say()
 {
 	echo "<4>vm-scenario: $*" > /dev/kmsg
@@ -35,7 +44,7 @@ dump()
 			pid=$!
 			for _ in 1 2 3 4 5 6 7 8 9 10; do
 				kill -0 "$pid" 2> /dev/null || break
-				sleep 0.3
+				nap 0.3
 			done
 		done < <(find "/sys/kernel/debug/block/$disk" -type f \
 			 \( -path '*/sched/*' -o -name state -o \

@@ -154,3 +154,21 @@ def test_lanes_run_at_the_same_time_and_a_failure_stops_nothing(
     assert [name for name, _, _ in results] == ["lint", "after", "vm-plain"]
     assert [len(count.failures) for _, count, _ in results] == [1, 0, 0]
     assert [count.passed for _, count, _ in results] == [1, 1, 1]
+
+
+def test_a_lane_without_work_takes_the_last_of_the_guests_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "LOGS", tmp_path)
+    flag = tmp_path / "flag"
+
+    def step(name: str, text: str, lane: str) -> object:
+        return check.Step(name, [["sh", "-c", text]], check.by_marks, lane=lane)
+
+    # the first of the guests ends only when the last one has run
+    results = check.run_lanes([
+        step("lint", "echo 'ok   one'", "host"),
+        step("first", f"while ! [ -e {flag} ]; do sleep 0.05; done; echo 'ok   two'", "guests"),
+        step("last", f"touch {flag}; echo 'ok   three'", "guests")])
+    assert [(name, count.passed) for name, count, _ in results] == [
+        ("lint", 1), ("first", 1), ("last", 1)]
