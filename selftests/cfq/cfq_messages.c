@@ -2,7 +2,8 @@
 /*
  * Prints the messages of a block trace on stdin: nanoseconds, process and text,
  * in the order in which the CPUs wrote them. (Not every blkparse tells whose
- * message it is.)
+ * message it is.) blktrace may read a record while it is written, and then has
+ * zeroes for it; what follows is found again.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,24 @@ struct record2 {
 
 #define VERSION2	0x08
 
+/* The next four bytes that may begin a record; how many others were skipped. */
+static int find_record(__u32 *magic, unsigned long *skipped)
+{
+	int next;
+
+	if (fread(magic, sizeof(*magic), 1, stdin) != 1)
+		return 0;
+	while ((*magic & 0xffffff00) != BLK_IO_TRACE_MAGIC) {
+		next = getchar();
+		if (next == EOF)
+			return 0;
+		memmove(magic, (char *)magic + 1, sizeof(*magic) - 1);
+		((char *)magic)[sizeof(*magic) - 1] = next;
+		++*skipped;
+	}
+	return 1;
+}
+
 int main(void)
 {
 	union {
@@ -29,16 +48,15 @@ int main(void)
 		struct record2 v2;
 	} t;
 	size_t left = sizeof(t.v2) - sizeof(t.v1);
+	size_t magic = sizeof(t.v1.magic);
+	unsigned long skipped = 0;
 	char data[65536];
 
-	while (fread(&t, sizeof(t.v1), 1, stdin) == 1) {
+	while (find_record(&t.v1.magic, &skipped) &&
+	       fread((char *)&t + magic, sizeof(t.v1) - magic, 1, stdin) == 1) {
 		unsigned long long action = t.v1.action;
 		unsigned int pid = t.v1.pid, len = t.v1.pdu_len;
 
-		if ((t.v1.magic & 0xffffff00) != BLK_IO_TRACE_MAGIC) {
-			fprintf(stderr, "cfq_messages: no block trace\n");
-			return 1;
-		}
 		if ((t.v1.magic & 0xff) == VERSION2) {
 			if (fread((char *)&t + sizeof(t.v1), left, 1, stdin) != 1)
 				return 1;
@@ -52,5 +70,7 @@ int main(void)
 			printf("%llu %u %.*s\n", (unsigned long long)t.v1.time,
 			       pid, (int)len, data);
 	}
+	if (skipped)
+		fprintf(stderr, "cfq_messages: %lu bytes are in no record\n", skipped);
 	return 0;
 }

@@ -80,6 +80,19 @@ static int is_there(const char *device, const char *buffer, char *there, off_t o
 	return same;
 }
 
+/*
+ * Without a fault. The first time it may be told of an error in writing back
+ * pages, which are the device's: those of the other writer among them.
+ */
+static int write_again(int fd, const char *buffer, off_t offset)
+{
+	for (int i = 0; i < 3; i++) {
+		if (pwrite(fd, buffer, SIZE, offset) == SIZE)
+			return 1;
+	}
+	return 0;
+}
+
 static void try_all(const char *device, off_t offset, int way, char *buffer, char *there)
 {
 	const char *name = ways[way].name;
@@ -95,7 +108,7 @@ static void try_all(const char *device, off_t offset, int way, char *buffer, cha
 		code = failing_child(fd, buffer, offset, nth);
 		if (code == FAILED) {
 			failed++;
-			if (pwrite(fd, buffer, SIZE, offset) != SIZE)
+			if (!write_again(fd, buffer, offset))
 				errx(1, "%s: a short write after failing allocation %d",
 				     name, nth);
 		}

@@ -24,30 +24,43 @@ scenario_class_by_cgroup()
 	drained disk
 }
 
+# idle_queued DISK: sets QUEUED to the requests of the last queue of class idle
+idle_queued()
+{
+	local line queued='class idle .* queued ([0-9]+)'
+
+	QUEUED=0
+	while read -r line; do
+		[[ $line =~ $queued ]] && QUEUED=${BASH_REMATCH[1]}
+	done < "$DEBUG/block/$1/sched/queues"
+}
+
 # Requests of class idle, made so one by one by a process of best effort, are not
 # served while others want the disk: they must leave tags to these.
 scenario_idle_requests_leave_tags()
 {
-	local pid n
+	local pid before=0
 
 	disk disk rotational=1 hw_queue_depth=1
 	queue disk nr_requests 64
 	queue disk iosched/idle_grace_ms 100000
 	queue disk iosched/prio_aging_ms 1000000
-	fio --name=idle --filename=/dev/disk --rw=randread --bs=4k --direct=1 \
-		--ioengine=libaio --iodepth=128 --cmdprio_percentage=100 \
-		--cmdprio_class=3 --time_based --runtime=600 > "$TMP/fio" 2>&1 &
+	fio --output="$TMP/fio" --name=idle --filename=/dev/disk --rw=randread \
+		--bs=4k --direct=1 --ioengine=libaio --iodepth=128 \
+		--cmdprio_percentage=100 --cmdprio_class=3 --time_based \
+		--runtime=600 &
 	pid=$!
-	for n in $(seq 300); do
-		[ "$(sed -n 's/.*idle.* queued \([0-9]*\).*/\1/p' \
-			/sys/kernel/debug/block/disk/sched/queues | sort -n |
-			tail -n 1)" -ge 40 ] 2> /dev/null && break
-		sleep 0.1
+	# until it gets no more tags
+	until idle_queued disk; [ "$QUEUED" -ge 16 ] && [ "$QUEUED" = "$before" ]; do
+		before=$QUEUED
+		kill -0 "$pid" 2> /dev/null || fail "fio ended: $(cat "$TMP/fio")"
+		nap 1
 	done
+	echo "$QUEUED requests of class idle are queued"
 	timeout 60 dd if=/dev/disk of=/dev/null bs=4k count=50 iflag=direct \
 		2> /dev/null || fail "no tags for best effort beside requests of class idle"
 	queue disk iosched/idle_grace_ms 0
-	kill "$pid"
-	wait "$pid"
+	kill -INT "$pid"
+	load_wait "$pid"
 	drained disk
 }

@@ -13,7 +13,7 @@ scenario_blktrace_under_load()
 	disk disk rotational=1
 	load disk
 	blktrace -d /dev/disk -D "$TMP" -a notify -a issue -a complete \
-		-w "$(amount 4 6)" > "$TMP/blktrace.out" 2>&1 || {
+		-w "$(amount 4 3)" > "$TMP/blktrace.out" 2>&1 || {
 		cat "$TMP/blktrace.out"
 		fail "blktrace failed"
 	}
@@ -58,8 +58,8 @@ scenario_debugfs_under_load()
 	load disk
 	read_debugfs disk &
 	reader=$!
-	sleep "$(amount 5 5)"
-	for ((i = 0; i < $(amount 40 10); i++)); do
+	sleep "$(amount 5 2)"
+	for ((i = 0; i < $(amount 40 5); i++)); do
 		choose disk "${SCHEDULERS[i % ${#SCHEDULERS[@]}]}"
 	done
 	choose disk cfq
