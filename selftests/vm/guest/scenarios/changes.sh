@@ -9,7 +9,7 @@ scenario_switching_schedulers_under_load()
 {
 	local i n
 
-	n=$(amount 500 100)
+	n=$(amount 500 40)
 	disk disk rotational=1
 	load disk
 	for ((i = 1; i <= n; i++)); do
@@ -27,7 +27,7 @@ scenario_nr_requests_under_load()
 
 	disk disk submit_queues=2
 	load disk
-	for ((i = 0; i < $(amount 20 5); i++)); do
+	for ((i = 0; i < $(amount 20 2); i++)); do
 		for n in 2048 4 256 8 64 16 1024 128; do
 			queue disk nr_requests "$n"
 		done
@@ -62,7 +62,7 @@ scenario_tunables_under_load()
 	done
 	[ "${#default[@]}" -gt 5 ] || fail "there are ${#default[@]} tunables"
 	load disk
-	for ((i = 0; i < $(amount 10 3); i++)); do
+	for ((i = 0; i < $(amount 10 1); i++)); do
 		for value in 1 100 0 100000 7 10000; do
 			for file in "$dir"/*; do
 				set_tunable "$file" "$value"
@@ -92,7 +92,7 @@ scenario_freezing_under_load()
 
 	disk disk rotational=1
 	load disk
-	for ((i = 0; i < $(amount 30 8); i++)); do
+	for ((i = 0; i < $(amount 30 4); i++)); do
 		queue disk rotational 0
 		queue disk nr_requests $((64 + i))
 		queue disk max_sectors_kb $((4 + 4 * (i % 8)))
@@ -113,7 +113,7 @@ scenario_hardware_contexts_change_under_load()
 
 	disk disk submit_queues=1
 	load disk
-	for ((i = 0; i < $(amount 20 6); i++)); do
+	for ((i = 0; i < $(amount 20 3); i++)); do
 		echo $((i % 2 + 1)) > "$NULLB/disk/submit_queues" ||
 			fail "submit_queues does not change"
 	done
@@ -130,7 +130,7 @@ scenario_cpu_hotplug_under_load()
 	[ -w "$cpu" ] || fail "CPU 1 cannot be taken offline"
 	disk disk submit_queues=2 rotational=1
 	load disk
-	for ((i = 0; i < $(amount 8 4); i++)); do
+	for ((i = 0; i < $(amount 8 2); i++)); do
 		echo 0 > "$cpu" || fail "cannot take CPU 1 offline"
 		load_runs disk
 		echo 1 > "$cpu" || fail "cannot take CPU 1 online"
@@ -144,7 +144,7 @@ scenario_removal_under_load()
 {
 	local i
 
-	for ((i = 0; i < $(amount 10 3); i++)); do
+	for ((i = 0; i < $(amount 10 2); i++)); do
 		disk disk rotational=$((i % 2)) submit_queues=$((i / 2 % 2 + 1)) \
 			irqmode=$((i % 3))
 		load disk
@@ -162,7 +162,7 @@ scenario_switching_while_processes_end()
 	local i n
 
 	disk disk rotational=1
-	n=$(amount 60 15)
+	n=$(amount 60 8)
 	(
 		while [ ! -e "$TMP/stop" ]; do
 			dd if=/dev/disk of=/dev/null bs=4k count=4 iflag=direct \

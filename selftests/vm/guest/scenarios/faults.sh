@@ -103,7 +103,7 @@ scenario_requeues_under_load()
 	[ -d "$NULLB/disk/requeue_inject" ] || skip "null_blk injects no faults"
 	load disk
 	fault "$NULLB/disk/requeue_inject" probability=20
-	sleep "$(amount 5 8)"
+	sleep "$(amount 5 4)"
 	load_runs disk
 	injected "$NULLB/disk/requeue_inject"
 	load_end

@@ -78,7 +78,7 @@ scenario_rotating_removed_under_load()
 {
 	local i
 
-	for ((i = 0; i < $(amount 8 4); i++)); do
+	for ((i = 0; i < $(amount 8 2); i++)); do
 		rotating disk submit_queues=2 rot_write_back=$((i & 1)) \
 			rot_seek_avg_us=10000 rot_queue="$( ((i & 2)) && echo fcfs || echo rpo)"
 		load disk
@@ -181,7 +181,7 @@ scenario_rotating_hardware_queues_change_under_load()
 
 	rotating disk submit_queues=2
 	load disk
-	for ((i = 0; i < $(amount 8 4); i++)); do
+	for ((i = 0; i < $(amount 8 2); i++)); do
 		echo $((1 + i % 2)) > "$NULLB/disk/submit_queues" ||
 			fail "submit_queues cannot be changed"
 		load_runs disk
@@ -198,7 +198,7 @@ scenario_rotating_switching_schedulers_under_load()
 	rotating disk rot_write_back=1
 	read -r -a schedulers <<< "$(tr -d '[]' < /sys/block/disk/queue/scheduler)"
 	load disk
-	for ((i = 0; i < $(amount 20 8); i++)); do
+	for ((i = 0; i < $(amount 20 5); i++)); do
 		choose disk "${schedulers[i % ${#schedulers[@]}]}"
 	done
 	load_end

@@ -81,7 +81,7 @@ scenario_discard_under_load()
 
 	disk disk discard=1
 	load disk
-	for ((i = 0; i < $(amount 3 2); i++)); do
+	for ((i = 0; i < $(amount 3 1); i++)); do
 		clear_regions disk
 	done
 	load_end
