@@ -63,7 +63,7 @@ scenario_rotating_data_is_kept_by_two_queues()
 			fail "fua is not $back"
 		for scheduler in none mq-deadline; do
 			choose disk "$scheduler"
-			verified --filename=/dev/disk --direct=1 --size=4M \
+			verified --filename=/dev/disk --direct=1 --size="$(amount 4 1)M" \
 				--ioengine=libaio --iodepth=16 --fsync=64 \
 				--name=random --rw=randwrite --bsrange=4k-64k \
 				--name=order --rw=write --bs=32k --offset=8M
