@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from vm import Result, VMError, run, scan
+from vm import Result, VMError, light_fio, run, scan
 
 GUEST = Path(__file__).resolve().parent / "guest"
 FLAVOURS = ("plain", "debug")
@@ -106,72 +105,28 @@ def boot(command: str, flavour: str, out: Path, timeout: float,
          env: Mapping[str, str] | None = None, qemu: Sequence[str] = ()) -> Result:
     return run(command, flavour=flavour, kernel=kernel(flavour), cpus=2,
                   memory="1G" if flavour == "plain" else "1500M", timeout=timeout, out=out,
-                  append=parameters(flavour), qemu=qemu,
-               env={"FLAVOUR": flavour, "LD_LIBRARY_PATH": str(ROOT / "build/vm/lib"),
-                    **(env or {})})
+                  append=parameters(flavour), env={"FLAVOUR": flavour, **(env or {})}, qemu=qemu)
 
 
 def build_tools() -> None:
     """The programs that the guest uses; it shares the file system."""
     programs = ROOT / "build/vm"
     programs.mkdir(parents=True, exist_ok=True)
-    gcc = ["gcc", "-O2", "-Wall", "-static", "-o"]
-    light_fio(programs / "lib")
-    for name, command in (
-        ("bwctl", ["make", "-s", "-C", ROOT / "tools/bwctl"]),
-        ("cfq_request", [*gcc, programs / "cfq_request", kselftest_folder() / "cfq_request.c"]),
-        ("failing_writer", [*gcc, programs / "failing_writer", GUEST / "failing_writer.c"]),
-        ("fuzz", [*gcc, programs / "fuzz", ROOT / "tools/stress/guest/fuzz.c"]),
-    ):
-        done = subprocess.run(command, check=False, capture_output=True, text=True)
-        if done.returncode:
-            raise VMError(f"{name} cannot be built: {done.stderr.strip()[-300:]}")
+    light_fio()
+    build("bwctl", ["make", "-s", "-C", str(ROOT / "tools/bwctl")])
+    for name, source in (("cfq_request", kselftest_folder() / "cfq_request.c"),
+                         ("failing_writer", GUEST / "failing_writer.c"),
+                         ("fuzz", ROOT / "tools/stress/guest/fuzz.c")):
+        # Another guest may be using it.
+        new = programs / f".{name}.{os.getpid()}"
+        build(name, ["gcc", "-O2", "-Wall", "-static", "-o", str(new), str(source)])
+        new.replace(programs / name)
 
 
-# What fio needs to reach a local disk.
-FIO_NEEDS = ("libc.", "libm.", "libz.", "libaio.", "libnuma.", "ld-linux")
-
-
-def light_fio(folder: Path) -> None:
-    """Empty libraries in place of those of fio's network engines.
-
-    A distribution's fio loads some 60 libraries for Ceph, Gluster and RDMA; an emulated
-    CPU with a debug kernel takes 6 seconds for it, each time.
-    """
-    def told(*command: str) -> str:
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-    fio = shutil.which("fio")
-    if not fio:
-        raise VMError("no fio: install fio")
-    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", told("readelf", "-d", fio))
-    versions: dict[str, str] = {}  # of symbols, and the library that each is from
-    library = ""
-    for line in told("readelf", "-V", "-W", fio).splitlines():
-        if found := re.search(r"File: (\S+)", line):
-            library = found[1]
-        elif found := re.search(r"Name: (\S+)\s+Flags", line):
-            versions[found[1]] = library
-    undefined = re.findall(r"^\s+U (\w+)(?:@(\S+))?$",
-                           told("nm", "-D", "--undefined-only", fio), re.MULTILINE)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in needed:
-        if name.startswith(FIO_NEEDS):
-            continue
-        by_version: dict[str, list[str]] = {}
-        for symbol, version in undefined:
-            if not version or versions.get(version) == name:
-                by_version.setdefault(version, []).append(symbol)
-        script = "".join(f"{version} {{ global: {'; '.join(symbols)}; }};\n"
-                         for version, symbols in by_version.items() if version)
-        code = "".join(f"int {symbol}(void) {{ return -1; }}\n"
-                       for symbols in by_version.values() for symbol in symbols)
-        (folder / "versions").write_text(script)
-        subprocess.run(["gcc", "-shared", "-fPIC", "-nostdlib", "-fno-builtin",
-                        f"-Wl,-soname,{name}",
-                        *([f"-Wl,--version-script={folder / 'versions'}"] if script else []),
-                        "-x", "c", "-", "-o", folder / name],
-                       check=True, input=code, text=True)
+def build(name: str, command: Sequence[str]) -> None:
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise VMError(f"{name} cannot be built: {done.stderr.strip()[-300:]}")
 
 
 # Drives of other drivers than null_blk: a name for the file, and QEMU's device.

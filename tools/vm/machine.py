@@ -25,6 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 GUEST_OUT = "/run/vm-out"  # where the guest sees the output folder
 
+LIGHT = BUILD / "vm/lib"  # libraries that the guest takes first; see fio.py
+
 # QEMU's TCG with a thread per CPU sometimes runs a breakpoint that another CPU, which
 # patches code, has taken away again. Before the command began a boot is made once more.
 TCG_FAULT = "Oops: int3:"
@@ -138,7 +140,9 @@ def _script(command: str | Sequence[str], env: Mapping[str, str], timeout: float
     text = command if isinstance(command, str) else shlex.join(command)
     # by the machine's age: on a busy host booting takes long
     last = round(max(timeout / 2, timeout * LAST_WORDS - 10))
-    exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in env.items())
+    light = {"LD_LIBRARY_PATH": str(LIGHT)} if LIGHT.is_dir() else {}
+    exports = "".join(f"export {name}={shlex.quote(value)}\n"
+                      for name, value in {**light, **env}.items())
     return f"""#!/bin/bash
 exec > {GUEST_OUT}/stdout.log 2>&1
 mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug

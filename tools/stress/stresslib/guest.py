@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from vm import VMError, run
+from vm import VMError, light_fio, run
 
 from .result import Outcome, parse_progress, read_outcome, split_reports
 from .tables import tables
@@ -42,6 +42,7 @@ def build_programs() -> None:
                           capture_output=True, text=True)
     if done.returncode:
         raise StressError(f"bwctl cannot be built: {done.stderr.strip()[-300:]}")
+    light_fio()
 
 
 def kernel(flavour: str) -> Path | None:

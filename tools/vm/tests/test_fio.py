@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A program starts without the libraries that it does not need, and has no other change."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from vm import VMError, fio, light_fio
+
+LIBRARY = "int far_open(void) { return 7; }\nint far_plain(void) { return 8; }\n"
+PROGRAM = """#include <stdio.h>
+int far_open(void); int far_plain(void);
+int main(void) { printf("%d %d\\n", far_open(), far_plain()); return 0; }
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program named fio that needs libfar.so.1, one of whose symbols has a version."""
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(fio, "LIGHT", tmp_path / "light")
+    (tmp_path / "map").write_text("FAR_1.0 { global: far_open; };\n")
+    library = tmp_path / "libfar.so.1"
+    for code, words in (
+        (LIBRARY, ["-shared", "-fPIC", "-Wl,-soname,libfar.so.1", "-o", library,
+                   f"-Wl,--version-script={tmp_path / 'map'}", "-x", "c", "-"]),
+        (PROGRAM, ["-o", tmp_path / "fio", "-Wl,-z,now", "-x", "c", "-", "-x", "none", library]),
+    ):
+        subprocess.run(["gcc", *words], input=code, text=True, check=True)
+    return tmp_path / "fio"
+
+
+def says(program: Path, folder: Path) -> str:
+    return subprocess.run([program], env={"LD_LIBRARY_PATH": str(folder)}, text=True, check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+
+
+def test_empty_libraries_take_the_place_of_the_real_ones(program: Path) -> None:
+    assert says(program, program.parent) == "7 8\n"
+    light_fio()
+    light_fio()  # a second time over what is there
+    assert says(program, fio.LIGHT) == "-1 -1\n"
+    assert [path.name for path in fio.LIGHT.iterdir()] == ["libfar.so.1"]
+
+
+def test_no_fio_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(VMError, match="install fio"):
+        light_fio()
