@@ -99,7 +99,7 @@ scenario_reserved_on_scsi_ata_and_nvme()
 		[ -n "$driver" ] || continue
 		seen+=" $driver"
 		# what a scheduler does with the class does not depend on the driver
-		for scheduler in $(amount "${SCHEDULERS[*]}" "mq-deadline cfq"); do
+		for scheduler in mq-deadline cfq; do
 			choose "$name" "$scheduler"
 			reserved_writes "$name"
 			"$io" aio "/dev/$name" 16,2 4 || fail "$driver: aio: errno $?"
