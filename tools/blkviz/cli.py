@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from . import live, model, page, record, recording, records, units
-from .errors import BlkvizError, NoTraceError
+from .errors import NoTraceError, told
 
 EPILOG = """\
 TRACE is the beginning of blktrace's files (sda for sda.blktrace.0, ...), a folder with
@@ -30,22 +29,9 @@ goes to TRACE.html.
 
 def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        if words[:1] == ["record"]:
-            return record.main(words[1:])
-        return run(parser().parse_args(words))
-    except BlkvizError as error:
-        print(f"blkviz: {error}", file=sys.stderr)
-        return error.code
-    except BrokenPipeError:
-        return 1
-    except OSError as error:
-        print(f"blkviz: {error.filename or ''}: {error.strerror}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("blkviz: interrupted", file=sys.stderr)
-        return 130
+    if words[:1] == ["record"]:
+        return told(lambda: record.main(words[1:]))
+    return told(lambda: run(parser().parse_args(words)))
 
 
 def parser() -> argparse.ArgumentParser:

@@ -21,8 +21,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from .errors import BlkvizError, NoTraceError
-from .recording import NOTES_SUFFIX
 
+NOTES_SUFFIX = ".blkviz.json"
 SYSFS = Path(os.environ.get("BLKVIZ_SYSFS", "/sys"))
 DROPPED = re.compile(r"(\d+) events dropped|[Dd]ropped:?\s+(\d+)")
 

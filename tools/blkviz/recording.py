@@ -18,9 +18,9 @@ from typing import Any
 
 from .errors import BlkvizError, NoTraceError
 from .parse import Problem, Source, Trace, is_trace, parse
+from .record import NOTES_SUFFIX
 
 PER_CPU = re.compile(r"\.blktrace\.\d+$")
-NOTES_SUFFIX = ".blkviz.json"
 
 
 @dataclass

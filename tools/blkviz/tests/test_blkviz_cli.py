@@ -237,3 +237,11 @@ def until(url: str, enough) -> dict:
                     return head
         time.sleep(0.2)
     raise AssertionError("nothing new came")
+
+
+def test_recording_needs_no_packages(tmp_path: Path) -> None:
+    (tmp_path / "numpy.py").write_text("raise ImportError('no numpy here')\n")
+    env = {"PYTHONPATH": str(tmp_path), "BLKVIZ_AGAIN": "1"}
+    assert blkviz("record", "--help", env=env).returncode == 0
+    viewer = blkviz("--help", env=env)
+    assert viewer.returncode == 1 and b"needs numpy" in viewer.stderr
