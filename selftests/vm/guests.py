@@ -23,7 +23,8 @@ FLAVOURS = ("plain", "debug")
 DEBUG_ONLY = {"failing_pages", "failing_queue_allocations", "failing_slab", "requeues_under_load",
               "rotating_injected_timeouts_and_requeues", "timeouts_under_load"}
 # Variants that take no lock that others do not take; the debug flavour is slow.
-PLAIN_ONLY = {"blkviz_records", "bwctl", "completion_at_once", "completion_in_softirq", "depth_of_one", "ext4_flash",
+PLAIN_ONLY = {"blkviz_records", "bwctl", "cgroup_policies_know_the_class", "completion_at_once",
+              "completion_in_softirq", "depth_of_one", "ext4_flash",
               "rotating_contradictions_are_refused", "submit_queues_flash",
               "verify_io_uring_flash", "verify_libaio_flash", "verify_psync_flash",
               "verify_psync_rotational", "verify_sync_flash", "verify_sync_rotational"}

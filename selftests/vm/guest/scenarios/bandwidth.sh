@@ -41,7 +41,7 @@ scenario_reserved_with_every_scheduler()
 	local scheduler class
 
 	disk disk rotational=1 submit_queues=2
-	for scheduler in "${SCHEDULERS[@]}"; do
+	for scheduler in $(amount "${SCHEDULERS[*]}" "mq-deadline bfq cfq"); do
 		choose disk "$scheduler"
 		reserved_writes disk
 		for class in 1 3; do
@@ -99,7 +99,7 @@ scenario_reserved_on_scsi_ata_and_nvme()
 		[ -n "$driver" ] || continue
 		seen+=" $driver"
 		# what a scheduler does with the class does not depend on the driver
-		for scheduler in mq-deadline cfq; do
+		for scheduler in $(amount "mq-deadline cfq" cfq); do
 			choose "$name" "$scheduler"
 			reserved_writes "$name"
 			"$io" aio "/dev/$name" 16,2 4 || fail "$driver: aio: errno $?"
@@ -179,7 +179,7 @@ scenario_streams_come_and_go_while_everything_changes()
 	queue disk nr_requests 256
 	load disk
 	streams disk 4
-	for ((i = 0; i < $(amount 6 1); i++)); do
+	for ((i = 0; i < $(amount 4 1); i++)); do
 		for word in "bw_elevator ssf" "bw_bucket_ms 10" "bw_debt_percent 0" \
 			    "bw_depth 8" "bw_elevator edf" "bw_debt_percent 100" \
 			    "bw_delays_ms 1 2 3 4 5 6 7 8" "bw_bucket_ms 10000" \
