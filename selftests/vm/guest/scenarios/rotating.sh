@@ -56,7 +56,7 @@ scenario_rotating_data_is_kept_by_two_queues()
 	local back scheduler
 
 	for back in 0 1; do
-		rotating disk submit_queues=2 rot_write_back="$back"
+		rotating disk submit_queues=2 rot_write_back="$back" rot_cache_kb=512
 		[ "$(cat /sys/block/disk/queue/rotational)" = 1 ] ||
 			fail "the disk is not rotational"
 		[ "$(cat /sys/block/disk/queue/fua)" = "$back" ] ||
@@ -64,7 +64,7 @@ scenario_rotating_data_is_kept_by_two_queues()
 		for scheduler in none mq-deadline; do
 			choose disk "$scheduler"
 			verified --filename=/dev/disk --direct=1 --size="$(amount 4 1)M" \
-				--ioengine=libaio --iodepth=16 --fsync=64 \
+				--ioengine=libaio --iodepth=16 --fsync=16 \
 				--name=random --rw=randwrite --bsrange=4k-64k \
 				--name=order --rw=write --bs=32k --offset=8M
 		done
