@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from vm import Result, VMError, light_fio, run, scan
+from vm import Result, VMError, build_bwctl, build_static, light_fio, run, scan
 
 GUEST = Path(__file__).resolve().parent / "guest"
 FLAVOURS = ("plain", "debug")
@@ -110,24 +110,12 @@ def boot(command: str, flavour: str, out: Path, timeout: float,
 
 
 def build_tools() -> None:
-    """The programs that the guest uses; it shares the file system."""
-    programs = ROOT / "build/vm"
-    programs.mkdir(parents=True, exist_ok=True)
+    """The programs that the guest uses."""
     light_fio()
-    build("bwctl", ["make", "-s", "-C", str(ROOT / "tools/bwctl")])
-    for name, source in (("cfq_request", kselftest_folder() / "cfq_request.c"),
-                         ("failing_writer", GUEST / "failing_writer.c"),
-                         ("fuzz", ROOT / "tools/stress/guest/fuzz.c")):
-        # Another guest may be using it.
-        new = programs / f".{name}.{os.getpid()}"
-        build(name, ["gcc", "-O2", "-Wall", "-static", "-o", str(new), str(source)])
-        new.replace(programs / name)
-
-
-def build(name: str, command: Sequence[str]) -> None:
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    if done.returncode:
-        raise VMError(f"{name} cannot be built: {done.stderr.strip()[-300:]}")
+    build_bwctl()
+    for source in (kselftest_folder() / "cfq_request.c", GUEST / "failing_writer.c",
+                   ROOT / "tools/stress/guest/fuzz.c"):
+        build_static(source, ROOT / "build/vm")
 
 
 # Drives of other drivers than null_blk: a name for the file, and QEMU's device.

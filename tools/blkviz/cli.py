@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from . import live, model, page, record, recording, records, units
+from . import live, model, page, recording, records, units
 from .errors import NoTraceError, told
 
 EPILOG = """\
@@ -28,10 +28,8 @@ goes to TRACE.html.
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    words = list(sys.argv[1:] if argv is None else argv)
-    if words[:1] == ["record"]:
-        return told(lambda: record.main(words[1:]))
-    return told(lambda: run(parser().parse_args(words)))
+    """All but `blkviz record`, which the program finds before it needs this."""
+    return told(lambda: run(parser().parse_args(argv)))
 
 
 def parser() -> argparse.ArgumentParser:

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 GUEST_OUT = "/run/vm-out"  # where the guest sees the output folder
 
-LIGHT = BUILD / "vm/lib"  # libraries that the guest takes first; see fio.py
+LIGHT = BUILD / "vm/lib"  # libraries that the guest takes first; see programs.py
 
 # QEMU's TCG with a thread per CPU sometimes runs a breakpoint that another CPU, which
 # patches code, has taken away again. Before the command began a boot is made once more.

@@ -6,8 +6,6 @@
 #
 # shellcheck shell=bash
 
-# shellcheck disable=SC2034 # the scenarios use it
-GUEST=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 NULLB=/sys/kernel/config/nullb
 DEBUG=/sys/kernel/debug
 # shellcheck disable=SC2034 # the scenarios use it
@@ -22,7 +20,6 @@ FIO_SUSPECT=10
 DISKS=()
 LOADS=()
 declare -gA LOAD_ARGS
-TMP=/dev/shm/vm
 
 fail()
 {
@@ -279,10 +276,23 @@ load_again()
 	eval "load_start $1 ${LOAD_ARGS[$1]}"
 }
 
+# slept_too_long GROUP: one look at a fio that is waited for, and whether it sleeps for
+# good. STILL, of the caller, is when it was last seen awake.
+slept_too_long()
+{
+	nap 0.2
+	[ $((SECONDS - STILL)) -ge "$FIO_SUSPECT" ] || return 1
+	asleep "$1" || {
+		STILL=$SECONDS
+		return 1
+	}
+	[ $((SECONDS - STILL)) -ge "$FIO_PATIENCE" ]
+}
+
 # load_runs DISK: waits until requests of its load complete
 load_runs()
 {
-	local before still=$SECONDS again=0
+	local before STILL=$SECONDS again=0
 
 	done_requests "$1"
 	before=$DONE
@@ -292,14 +302,10 @@ load_runs()
 			cat "$TMP/load-$1.out"
 			fail "$1: the load ended"
 		}
-		nap 0.2
-		[ $((SECONDS - still)) -ge "$FIO_SUSPECT" ] || continue
-		if ! asleep "$LOAD_PID"; then
-			still=$SECONDS
-		elif [ $((SECONDS - still)) -ge "$FIO_PATIENCE" ]; then
+		if slept_too_long "$LOAD_PID"; then
 			[ $((++again)) -le 3 ] || fail "$1: fio does not run"
 			load_again "$1"
-			still=$SECONDS
+			STILL=$SECONDS
 		fi
 	done
 }
@@ -308,14 +314,10 @@ load_runs()
 # for good, which is as good as one ended by the signal
 load_wait()
 {
-	local still=$SECONDS
+	local STILL=$SECONDS
 
 	while kill -0 "$1" 2> /dev/null; do
-		nap 0.2
-		[ $((SECONDS - still)) -ge "$FIO_SUSPECT" ] || continue
-		if ! asleep "$1"; then
-			still=$SECONDS
-		elif [ $((SECONDS - still)) -ge "$FIO_PATIENCE" ]; then
+		if slept_too_long "$1"; then
 			echo "fio sleeps instead of ending; it is killed"
 			kill -KILL -- "-$1"
 			wait "$1"

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from vm import VMError, light_fio, run
+from vm import VMError, build_bwctl, build_static, light_fio, run
 
 from .result import Outcome, parse_progress, read_outcome, split_reports
 from .tables import tables
@@ -30,19 +29,13 @@ class StressError(Exception):
 
 def build_programs() -> None:
     """Static: they are started again and again, and their pages stay in memory."""
-    PROGRAMS.mkdir(parents=True, exist_ok=True)
-    for name in ("worker", "knobs"):
-        made = PROGRAMS / f".{name}.{os.getpid()}"
-        command = ["gcc", "-std=gnu11", "-O2", "-Wall", "-static", "-o", str(made), str(GUEST / f"{name}.c")]
-        done = subprocess.run(command, check=False, capture_output=True, text=True)
-        if done.returncode:
-            raise StressError(f"{name} cannot be built: {done.stderr.strip()[-300:]}")
-        made.replace(PROGRAMS / name)
-    done = subprocess.run(["make", "-s", "-C", str(TOP / "tools/bwctl")], check=False,
-                          capture_output=True, text=True)
-    if done.returncode:
-        raise StressError(f"bwctl cannot be built: {done.stderr.strip()[-300:]}")
-    light_fio()
+    try:
+        for name in ("worker", "knobs"):
+            build_static(GUEST / f"{name}.c", PROGRAMS)
+        build_bwctl()
+        light_fio()
+    except VMError as error:
+        raise StressError(str(error)) from None
 
 
 def kernel(flavour: str) -> Path | None:

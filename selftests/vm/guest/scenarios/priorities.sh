@@ -45,7 +45,7 @@ scenario_idle_requests_leave_tags()
 	queue disk nr_requests 64
 	queue disk iosched/idle_grace_ms 100000
 	queue disk iosched/prio_aging_ms 1000000
-	fio --output="$TMP/fio" --name=idle --filename=/dev/disk --rw=randread \
+	setsid fio --output="$TMP/fio" --name=idle --filename=/dev/disk --rw=randread \
 		--bs=4k --direct=1 --ioengine=libaio --iodepth=128 \
 		--cmdprio_percentage=100 --cmdprio_class=3 --time_based \
 		--runtime=600 &

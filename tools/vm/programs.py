@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A fio that starts quickly in the guest."""
+"""Programs for the guest, which shares the file system, and a fio that starts quickly there."""
 
 from __future__ import annotations
 
@@ -7,11 +7,36 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
-from .machine import LIGHT, VMError
+from .machine import LIGHT, ROOT, VMError
 
 # What fio needs to reach a local disk.
 FIO_NEEDS = ("libc.", "libm.", "libz.", "libaio.", "libnuma.", "ld-linux")
+
+
+def build_static(source: Path, folder: Path) -> None:
+    """Compile a C file into a folder, whole at once: a guest may be running the old one."""
+    new = folder / f".{source.stem}.{os.getpid()}"
+    folder.mkdir(parents=True, exist_ok=True)
+    _made(source.stem, "gcc", "-std=gnu11", "-O2", "-Wall", "-static", "-o", new, source)
+    new.replace(folder / source.stem)
+
+
+def build_bwctl() -> None:
+    """Build tools/bwctl, into build/bwctl."""
+    _made("bwctl", "make", "-s", "-C", ROOT / "tools/bwctl")
+
+
+def _made(name: str, *command: str | Path, text: str | None = None) -> str:
+    """What a command that makes something prints."""
+    try:
+        done = subprocess.run(command, check=False, capture_output=True, text=True, input=text)
+    except OSError as error:
+        raise VMError(f"{name} cannot be built: {command[0]}: {error.strerror}") from None
+    if done.returncode:
+        raise VMError(f"{name} cannot be built: {done.stderr.strip()[-300:]}")
+    return done.stdout
 
 
 def light_fio() -> None:
@@ -25,9 +50,9 @@ def light_fio() -> None:
         raise VMError("no fio: install fio")
     versions = _versions(fio)
     undefined = re.findall(r"^\s+U (\w+)(?:@(\S+))?$",
-                           _told("nm", "-D", "--undefined-only", fio), re.MULTILINE)
+                           _made("fio", "nm", "-D", "--undefined-only", fio), re.MULTILINE)
     LIGHT.mkdir(parents=True, exist_ok=True)
-    for library in re.findall(r"\(NEEDED\).*\[(.*)\]", _told("readelf", "-d", fio)):
+    for library in re.findall(r"\(NEEDED\).*\[(.*)\]", _made("fio", "readelf", "-d", fio)):
         if not library.startswith(FIO_NEEDS):
             by_version: dict[str, list[str]] = {}
             for symbol, version in undefined:
@@ -36,15 +61,11 @@ def light_fio() -> None:
             _make_empty(library, by_version)
 
 
-def _told(*command: str) -> str:
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
 def _versions(program: str) -> dict[str, str]:
     """The versions of symbols that a program wants, and the library of each."""
     found: dict[str, str] = {}
     library = ""
-    for line in _told("readelf", "-V", "-W", program).splitlines():
+    for line in _made("fio", "readelf", "-V", "-W", program).splitlines():
         if match := re.search(r"File: (\S+)", line):
             library = match[1]
         elif match := re.search(r"Name: (\S+)\s+Flags", line):
@@ -62,9 +83,8 @@ def _make_empty(library: str, by_version: dict[str, list[str]]) -> None:
     code = "".join(f"int {symbol}(void) {{ return -1; }}\n"
                    for symbols in by_version.values() for symbol in symbols)
     try:
-        subprocess.run(["gcc", "-shared", "-fPIC", "-nostdlib", "-fno-builtin", *named,
-                        f"-Wl,-soname,{library}", "-x", "c", "-", "-o", new],
-                       check=True, input=code, text=True)
+        _made(library, "gcc", "-shared", "-fPIC", "-nostdlib", "-fno-builtin", *named,
+              f"-Wl,-soname,{library}", "-x", "c", "-", "-o", new, text=code)
         new.replace(LIGHT / library)
     finally:
         script.unlink()

@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from vm import VMError, fio, light_fio
+from vm import VMError, build_static, light_fio, programs
 
 LIBRARY = "int far_open(void) { return 7; }\nint far_plain(void) { return 8; }\n"
 PROGRAM = """#include <stdio.h>
@@ -25,7 +25,7 @@ int main(void) { printf("%d %d\\n", far_open(), far_plain()); return 0; }
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A program named fio that needs libfar.so.1, one of whose symbols has a version."""
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(fio, "LIGHT", tmp_path / "light")
+    monkeypatch.setattr(programs, "LIGHT", tmp_path / "light")
     (tmp_path / "map").write_text("FAR_1.0 { global: far_open; };\n")
     library = str(tmp_path / "libfar.so.1")
     for code, words in (
@@ -54,3 +54,14 @@ def test_no_fio_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(VMError, match="install fio"):
         light_fio()
+
+
+def test_a_program_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    source = tmp_path / "seven.c"
+    source.write_text("int main(void) { return 7; }\n")
+    build_static(source, tmp_path / "out")
+    source.write_text("no program\n")
+    with pytest.raises(VMError, match="seven cannot be built"):
+        build_static(source, tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["seven"]
+    assert subprocess.run([tmp_path / "out/seven"], check=False).returncode == 7
