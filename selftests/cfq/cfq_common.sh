@@ -45,7 +45,7 @@ cfq_device()
 	local attr
 
 	[ "$(id -u)" = 0 ] || cfq_skip "must be run as root"
-	modprobe -q null_blk nr_devices=0
+	modprobe -q null_blk nr_devices=0 2>/dev/null
 	mountpoint -q /sys/kernel/config ||
 		mount -t configfs none /sys/kernel/config 2>/dev/null
 	mountpoint -q /sys/kernel/debug ||
@@ -65,7 +65,7 @@ cfq_device()
 	CFQ_DEV=/dev/$CFQ_NAME
 	CFQ_QUEUE=/sys/block/$CFQ_NAME/queue
 	CFQ_DEBUG=/sys/kernel/debug/block/$CFQ_NAME/sched
-	modprobe -q cfq-iosched
+	modprobe -q cfq-iosched 2>/dev/null
 	grep -qw cfq "$CFQ_QUEUE/scheduler" || cfq_skip "no cfq in this kernel"
 	echo cfq > "$CFQ_QUEUE/scheduler" || cfq_fail "cannot choose cfq"
 	grep -qF '[cfq]' "$CFQ_QUEUE/scheduler" || cfq_fail "cfq is not chosen"

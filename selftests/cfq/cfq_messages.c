@@ -49,7 +49,7 @@ int main(void)
 	} t;
 	size_t left = sizeof(t.v2) - sizeof(t.v1);
 	size_t magic = sizeof(t.v1.magic);
-	unsigned long skipped = 0;
+	unsigned long skipped = 0, records = 0;
 	char data[65536];
 
 	while (find_record(&t.v1.magic, &skipped) &&
@@ -66,11 +66,14 @@ int main(void)
 		}
 		if (len && fread(data, len, 1, stdin) != 1)
 			return 1;
+		records++;
 		if ((__u32)action == BLK_TN_MESSAGE)
 			printf("%llu %u %.*s\n", (unsigned long long)t.v1.time,
 			       pid, (int)len, data);
 	}
 	if (skipped)
 		fprintf(stderr, "cfq_messages: %lu bytes are in no record\n", skipped);
-	return 0;
+	if (!records)
+		fprintf(stderr, "cfq_messages: no block trace\n");
+	return !records;
 }

@@ -31,6 +31,11 @@ setpriv --bounding-set -all,+sys_nice --inh-caps -all "$ioprio" 8,3 true ||
 got=$("$ioprio" 8,3 sh -c "\"$ioprio\" get") || cfq_fail "no priority"
 [ "$got" = $((BW | 8 << 3 | 3)) ] || cfq_fail "a child has priority $got"
 
+reservation_shown()
+{
+	read -r shown < "$CFQ_DEBUG/reservations"
+}
+
 # Alone: all the disk gives, whatever the tokens.
 cfq_read 3 "$tmp/alone" "$ioprio" 1,3 || cfq_fail "nothing is read"
 alone=$(cfq_counter dispatched_BW)
@@ -47,19 +52,21 @@ bytes=$(($(cfq_counter bw_bytes_in) + $(cfq_counter bw_bytes_over)))
 requests=$(($(cfq_counter bw_deadlines_met) + $(cfq_counter bw_deadlines_missed)))
 [ "$requests" = "$alone" ] || cfq_fail "$requests deadlines for $alone requests"
 
+# Shown as long as its process lives, which nobody reads from and which waits.
+mkfifo "$tmp/full" || cfq_fail "no fifo"
+exec 9<>"$tmp/full"
+"$ioprio" 1,3 dd if="$CFQ_DEV" of="$tmp/full" bs=64k iflag=direct 2>/dev/null &
+cfq_wait_for reservation_shown
+kill $!
+wait
+echo "$shown"
+[[ $shown == "pid "*" rate 131072 delay_ms 200 bucket 131072 tokens "* ]] ||
+	cfq_fail "the reservation is shown as '$shown'"
+
 # Beside others: no more than its tokens.
 cfq_read 4 "$tmp/reserved" "$ioprio" 1,3 &
 cfq_read 4 "$tmp/other" &
-seen=
-while [ -n "$(jobs -pr)" ]; do
-	cat "$CFQ_DEBUG/reservations" > "$tmp/now"
-	[ -s "$tmp/now" ] && seen=$(cat "$tmp/now")
-	sleep 0.2
-done
 wait
-echo "$seen"
-[[ $seen == "pid "*" rate 131072 delay_ms 200 bucket 131072 tokens "* ]] ||
-	cfq_fail "the reservation was shown as '$seen'"
 echo "reserved: $(cat "$tmp/reserved"), best effort: $(cat "$tmp/other")"
 [ "$(cfq_counter expired_debt)" -gt 0 ] || cfq_fail "debt ends no slice"
 [ "$(cat "$tmp/other")" -gt "$(cat "$tmp/reserved")" ] ||

@@ -35,7 +35,7 @@ compare()
 }
 
 compare "-c1 -n4" "-c2 -n4" 150
-compare "-c2 -n0" "-c2 -n7" 120
+compare "-c2 -n0" "-c2 -n7" 150
 [ "$(cat "$tmp/worse")" -gt 0 ] || cfq_fail "level 7 starved"
 [ "$(cfq_counter expired_preempt)" -gt 0 ] || cfq_fail "nobody was preempted"
 

@@ -113,8 +113,8 @@ def build_tools() -> None:
     """The programs that the guest uses."""
     light_fio()
     build_bwctl()
-    for source in (kselftest_folder() / "cfq_request.c", GUEST / "failing_writer.c",
-                   ROOT / "tools/stress/guest/fuzz.c"):
+    for source in (kselftest_folder() / "cfq_request.c", GUEST / "ending_readers.c",
+                   GUEST / "failing_writer.c", ROOT / "tools/stress/guest/fuzz.c"):
         build_static(source, ROOT / "build/vm")
 
 

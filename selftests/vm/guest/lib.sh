@@ -11,6 +11,8 @@ DEBUG=/sys/kernel/debug
 # shellcheck disable=SC2034 # the scenarios use it
 SCHEDULERS=(none mq-deadline kyber bfq cfq)
 PATIENCE_FILE=/dev/shm/vm-patience
+# shellcheck disable=SC2034
+PROGRAMS=$HERE/../../../build/vm
 
 # Seconds after which a fio that sleeps is taken to sleep for good.
 FIO_PATIENCE=${FIO_PATIENCE:-45}

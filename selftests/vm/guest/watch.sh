@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# What a watchdog in the guest says on the console before it stops the kernel.
+# What the runs in a guest share: what a watchdog says on the console before it stops
+# the kernel, and a reader of debugfs.
 #
 # shellcheck shell=bash
 
@@ -11,6 +12,20 @@ nap()
 {
 	[ -p "$NAP" ] || mkfifo "$NAP"
 	read -r -t "$1" <> "$NAP" || :
+}
+
+# read_debugfs FOLDER: all files below a disk's folder. Of schedulers only those that cfq
+# has: a file of kyber or mq-deadline that is read while the scheduler is switched reads
+# in the base what is freed already.
+read_debugfs()
+{
+	local name of_others=(-path '*/sched/*')
+
+	for name in counters queues reservations service_tree sort_tree state; do
+		of_others+=(! -name "$name")
+	done
+	find "$1" -type f -perm /400 ! -name write_hints ! -name 'trace*' \
+		! \( "${of_others[@]}" \) -exec cat {} + 2> /dev/null
 }
 
 say()

@@ -400,8 +400,7 @@ actor_observer()
 	while running; do
 		for disk in "$DEBUG"/block/{clean,files,turns,faulty,comes0,comes1}; do
 			[ -d "$disk" ] || continue
-			find "$disk" -type f -perm /400 ! -name write_hints ! -name 'trace*' \
-				-exec cat {} + > /dev/null 2>&1
+			read_debugfs "$disk" > /dev/null
 			count "read debugfs" "done"
 			cat "/sys/block/${disk##*/}"/queue/iosched/* \
 				"$NULLB/${disk##*/}"/rot_* > /dev/null 2>&1

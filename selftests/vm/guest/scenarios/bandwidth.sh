@@ -89,7 +89,7 @@ driver_of()
 
 scenario_reserved_on_scsi_ata_and_nvme()
 {
-	local io=${CFQ_REQUEST:-$HERE/../../../build/vm/cfq_request}
+	local io=${CFQ_REQUEST:-$PROGRAMS/cfq_request}
 	local path name driver scheduler seen=""
 
 	for path in /sys/block/sd* /sys/block/nvme*; do

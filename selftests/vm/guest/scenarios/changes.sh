@@ -184,3 +184,14 @@ scenario_switching_while_processes_end()
 	[ -e "$TMP/failed" ] && fail "a read failed"
 	drained disk
 }
+
+# Both sides of what a task has at a disk go at once, the task and the scheduler; the
+# base looked at the scheduler of what was gone already.
+scenario_switching_while_many_tasks_end()
+{
+	disk disk rotational=0
+	"$PROGRAMS/ending_readers" /dev/disk /sys/block/disk/queue/scheduler \
+		"$(amount 100 20)" || fail "ending_readers ended with $?"
+	choose disk cfq
+	drained disk
+}

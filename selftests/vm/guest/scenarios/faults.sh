@@ -80,7 +80,7 @@ failing()
 		fault "$dir" min-order=0 ignore-gfp-highmem=N
 	fi
 	for writer in 0 1; do
-		"$HERE/../../../build/vm/failing_writer" /dev/disk $((writer * 8388608)) \
+		"$PROGRAMS/failing_writer" /dev/disk $((writer * 8388608)) \
 			> "$TMP/writer.$writer" 2>&1 && touch "$TMP/done.$writer" &
 	done
 	wait

@@ -6,7 +6,7 @@
 #
 # shellcheck shell=bash
 
-FUZZ=${FUZZ:-$HERE/../../../build/vm/fuzz}
+FUZZ=${FUZZ:-$PROGRAMS/fuzz}
 FUZZ_SEED=${FUZZ_SEED:-1}
 
 # fuzz SUBJECT COUNT

@@ -37,14 +37,13 @@ scenario_blktrace_under_load()
 	drained disk
 }
 
-# read_debugfs DISK: all its files, as often as there is time
-read_debugfs()
+# keep_reading DISK: all that debugfs says of it, as often as there is time
+keep_reading()
 {
 	local n=0
 
 	while [ ! -e "$TMP/stop" ]; do
-		find "$DEBUG/block/$1" -type f -perm /400 ! -name write_hints \
-			-exec cat {} + > "$TMP/debugfs" 2> /dev/null
+		read_debugfs "$DEBUG/block/$1" > "$TMP/debugfs"
 		n=$((n + 1))
 	done
 	echo "$n times all files" > "$TMP/read"
@@ -56,7 +55,7 @@ scenario_debugfs_under_load()
 
 	disk disk rotational=1 submit_queues=2
 	load disk
-	read_debugfs disk &
+	keep_reading disk &
 	reader=$!
 	sleep "$(amount 5 2)"
 	for ((i = 0; i < $(amount 40 5); i++)); do
