@@ -31,6 +31,7 @@ setpriv --bounding-set -all,+sys_nice --inh-caps -all "$ioprio" 8,3 true ||
 got=$("$ioprio" 8,3 sh -c "\"$ioprio\" get") || cfq_fail "no priority"
 [ "$got" = $((BW | 8 << 3 | 3)) ] || cfq_fail "a child has priority $got"
 
+# shellcheck disable=SC2329  # by cfq_wait_for
 reservation_shown()
 {
 	read -r shown < "$CFQ_DEBUG/reservations"
