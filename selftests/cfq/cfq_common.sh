@@ -127,13 +127,14 @@ cfq_read()
 	[ -s "$result" ]
 }
 
-# cfq_trace_begin NAME FILE: a trace of the disk NAME, which runs when this
-# returns, goes to FILE. Sets CFQ_TRACER.
+# cfq_trace_begin NAME FILE [ARGUMENT...]: a trace of the disk NAME by blktrace
+# with these arguments, which runs when this returns, goes to FILE. Sets CFQ_TRACER.
 cfq_trace_begin()
 {
 	local name=$1 file=$2 n
 
-	blktrace -d "/dev/$name" -o - > "$file" 2> "$file.log" &
+	shift 2
+	blktrace -d "/dev/$name" -o - "$@" > "$file" 2> "$file.log" &
 	CFQ_TRACER=$!
 	for n in $(seq 200); do
 		echo cfq-trace-runs 2> /dev/null \
@@ -153,6 +154,9 @@ cfq_trace_end()
 	blkparse -q -i - < "$2" > "$3" 2> "$2.log" ||
 		cfq_fail "blkparse: $(cat "$2.log")"
 	"$(dirname "$0")/cfq_messages" < "$2" | sort -n -s -k 1,1 > "$3.messages"
+	# What is not in an empty list says nothing.
+	grep -q cfq-trace-runs "$3.messages" ||
+		cfq_fail "cfq_messages does not find the first message"
 }
 
 # cfq_trace DIRECTORY COMMAND...: a trace of the device while COMMAND runs goes to

@@ -7,7 +7,7 @@
 
 . "$(dirname "$0")/cfq_common.sh"
 
-cfq_need dd timeout
+cfq_need awk dd env
 cfq_device rot_model=1 irqmode=0 hw_queue_depth=1 memory_backed=0 size=100000
 cfq_need_debugfs
 echo 256 > "$CFQ_QUEUE/nr_requests"
@@ -17,35 +17,64 @@ trap 'cfq_cleanup; rm -rf "$tmp"' EXIT
 
 SECONDS_EACH=4
 
-# reader NAME [COMMAND...]: reads in a place of its own; how much, in reads
+# reader NAME [COMMAND...]: reads in a place of its own until it is interrupted; on
+# USR1 it tells how much
 reader()
 {
 	local name=$1
 
 	shift
-	"$@" timeout --foreground -s INT "$SECONDS_EACH" dd if="$CFQ_DEV" \
-		of=/dev/null bs=512k skip="$place" iflag=direct 2> "$tmp/$name.dd"
-	sed -n 's/^\([0-9]*\)+.*records in$/\1/p' "$tmp/$name.dd" > "$tmp/$name.reads"
+	"$@" env --default-signal=INT dd if="$CFQ_DEV" of=/dev/null bs=512k \
+		skip="$place" iflag=direct status=progress 2> "$tmp/$name.dd" &
+	pids="$pids $!"
 }
 
-# together N [COMMAND...]: N greedy readers beside COMMAND's one, which is "reserved"
+# Whether every reader has told something: how far it is
+begun()
+{
+	local file
+
+	for file in "$tmp"/*.dd; do
+		[ -s "$file" ] || return 1
+	done
+}
+
+# reads NAME...: what these readers read between the first and the last time they told
+reads()
+{
+	(cd "$tmp" && awk '
+		/records in/ && !(FILENAME in from)	{ from[FILENAME] = $1 }
+		/records in/				{ to[FILENAME] = $1 }
+		END { for (name in to) sum += to[name] - from[name]
+		      print sum + 0 }' "$@")
+}
+
+# together N [COMMAND...]: N greedy readers beside COMMAND's one, which is "reserved";
+# what they read from when all have begun, however long it takes to start them
 together()
 {
-	local n=$1 i
+	local n=$1 i pids=
 
 	shift
-	rm -f "$tmp"/other.*
+	rm -f "$tmp"/*.dd
 	for i in $(seq "$n"); do
 		place=$((i * 15000))
-		reader "other.$i" &
+		reader "other.$i"
 	done
 	place=0
-	[ $# = 0 ] || reader reserved "$@" &
-	wait
-	others=$(awk '{ sum += $1 } END { print sum }' "$tmp"/other.*.reads)
-	reserved=$(cat "$tmp/reserved.reads" 2> /dev/null)
-	echo "$n others: ${others:-none}${1:+, reserved: $reserved}"
-	[ -n "$others" ] || cfq_fail "the others read nothing"
+	[ $# = 0 ] || reader reserved "$@"
+	cfq_wait_for begun || cfq_wait_for begun || cfq_wait_for begun ||
+		cfq_fail "not every reader of $((n + ($# > 0))) reads: $pids"
+	# shellcheck disable=SC2086
+	{
+		kill -USR1 $pids
+		sleep "$SECONDS_EACH"
+		kill -INT $pids
+		wait $pids
+	}
+	others=$(cd "$tmp" && reads other.*.dd)
+	[ $# = 0 ] || reserved=$(reads reserved.dd)
+	echo "$n others: $others${1:+, reserved: $reserved}"
 }
 
 # judge TEXT: a failure, where the disk is what limits the readers
@@ -76,6 +105,7 @@ together 1 "$ioprio" "$RATE"
 # Beside so many that an equal share would be less than what it reserved, it gets
 # more than each of them.
 together 12 "$ioprio" "$RATE"
+[ "$others" -gt 0 ] || judge "12 others read nothing"
 [ $((reserved * 12 * 10)) -ge $((others * 11)) ] ||
 	judge "$reserved reads reserved, $others by 12 others"
 [ "$(cfq_counter bw_deadlines_met)" -gt "$(cfq_counter bw_deadlines_missed)" ] ||

@@ -62,6 +62,8 @@ cfq_vfs_check attributes "vfs_stat ino $file" 0
 cfq_vfs_check made "vfs_create ino $sub" 0
 cfq_vfs_said listed | grep -q "enter vfs_readdir ino $sub" ||
 	cfq_fail "readdir: $(cfq_vfs_said listed)"
+[[ $(cfq_vfs_said listed | grep -A1 "enter vfs_readdir ino $sub" | tail -n 1) == \
+	"leave vfs_readdir ret 0" ]] || cfq_fail "readdir: $(cfq_vfs_said listed)"
 cfq_vfs_check synced "vfs_fsync ino $file" 0
 cfq_vfs_check cut "vfs_truncate ino $file off 0 len 524288" 0
 cfq_vfs_check renamed "vfs_rename ino $file" 0
@@ -81,6 +83,9 @@ cfq_vfs_said mapped | grep -q "^enter vfs_fault ino $file off 65536 len 4096$" |
 	"$(cfq_vfs_said mapped | grep -c "leave vfs_fault")" ] ||
 	cfq_fail "fault: $(cfq_vfs_said mapped)"
 
+cfq_vfs_said mapped | grep "leave vfs_fault" | tail -n 1 | grep -q "ret 0$" ||
+	cfq_fail "fault: $(cfq_vfs_said mapped)"
+
 # A read that finds nothing: the readahead begins and ends within it.
 said=$(cfq_vfs_said data | grep -A9 "enter vfs_read ino $file" | cut -d' ' -f1,2)
 [ "$(echo "$said" | head -n 4)" = "enter vfs_read
@@ -89,4 +94,6 @@ leave vfs_readahead
 leave vfs_read" ] || cfq_fail "read: $(cfq_vfs_said data)"
 bytes=$(cfq_vfs_said data | sed -n 's/^leave vfs_readahead ret //p' | tail -n 1)
 [ "$bytes" -ge 4096 ] || cfq_fail "a readahead of $bytes bytes"
+cfq_vfs_said data | grep -q "^enter vfs_readahead ino $file off 262144 len 4096$" ||
+	cfq_fail "readahead: $(cfq_vfs_said data)"
 exit "$KSFT_PASS"

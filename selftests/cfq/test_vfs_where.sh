@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Where messages of VFS operations are besides a trace of the whole disk: in one
+# that selects, in one of a partition's disk, in the tracer of ftrace.
+
+. "$(dirname "$0")/cfq_common.sh"
+
+cfq_need addpart delpart
+cfq_device size=64
+cfq_vfs_setup
+echo 1 > "$CFQ_SWITCH" || cfq_fail "the switch does not take 1"
+
+# in_device NAME DEVICE: a block device file has the number of the device for its
+# inode
+in_device()
+{
+	local device
+
+	device=$(stat -c '%Hr * 1048576 + %Lr' "$2")
+	sed -i "s/ .*/ $((device))/" "$CFQ_TMP/$1"
+}
+
+# A trace that selects has them with -a notify.
+cfq_trace_begin "$CFQ_NAME" "$CFQ_TMP/raw" -a notify
+cfq_vfs_do selected pread "$CFQ_DEV" 4096 4096
+cfq_trace_end "$CFQ_TRACER" "$CFQ_TMP/raw" "$CFQ_TMP/trace"
+in_device selected "$CFQ_DEV"
+cfq_vfs_check selected "vfs_read ino %i off 4096 len 4096" 4096
+
+# The tracer of ftrace shows them too.
+ftrace=/sys/kernel/tracing
+mountpoint -q "$ftrace" || mount -t tracefs none "$ftrace" 2> /dev/null
+if grep -qw blk "$ftrace/available_tracers" 2> /dev/null; then
+	echo blk > "$ftrace/current_tracer"
+	echo 1 > "/sys/block/$CFQ_NAME/trace/enable"
+	cfq_vfs_do traced pread "$CFQ_DEV" 8192 4096
+	cp "$ftrace/trace" "$CFQ_TMP/ftrace"
+	echo 0 > "/sys/block/$CFQ_NAME/trace/enable"
+	echo nop > "$ftrace/current_tracer"
+	in_device traced "$CFQ_DEV"
+	read -r _ ino < "$CFQ_TMP/traced"
+	grep -q "enter vfs_read ino $ino off 8192 len 4096" "$CFQ_TMP/ftrace" ||
+		cfq_fail "not in the trace of ftrace: $(tail -n 5 "$CFQ_TMP/ftrace")"
+fi
+
+# What is on a partition is in the trace of the disk. A partition's name needs a
+# digit of its own.
+other=${CFQ_NAME}b
+mkdir "$NULLB/$other" || cfq_fail "no second device"
+trap 'echo 0 > "$NULLB/$other/power"; rmdir "$NULLB/$other"; cfq_vfs_cleanup' EXIT
+for attr in size=64 memory_backed=1 power=1; do
+	echo "${attr#*=}" > "$NULLB/$other/${attr%%=*}"
+done
+addpart "/dev/$other" 1 2048 2048 || cfq_fail "no partition"
+cfq_wait_for [ -b "/dev/${other}1" ] || cfq_fail "no /dev/${other}1"
+echo 1 > "/sys/block/$other/trace/vfs"
+cfq_trace_begin "$other" "$CFQ_TMP/raw"
+cfq_vfs_do part pread "/dev/${other}1" 512 1024
+cfq_trace_end "$CFQ_TRACER" "$CFQ_TMP/raw" "$CFQ_TMP/trace"
+in_device part "/dev/${other}1"
+cfq_vfs_check part "vfs_read ino %i off 512 len 1024" 1024
+delpart "/dev/$other" 1
+exit "$KSFT_PASS"
