@@ -53,7 +53,7 @@ FLAVOURS = {
 }
 
 # Options of the queue's own patches: merged as far as the tree has them.
-OWN = "queue"
+OWN = ("queue", "bisect")
 
 
 def build_environment(project: Project) -> dict[str, str]:
@@ -92,9 +92,10 @@ def fragment(project: Project, name: str) -> Path:
     return path
 
 
-def unknown_options(project: Project, linux: Path) -> set[str]:
-    """Options of the queue's own fragment whose symbol the tree does not have."""
-    asked = re.findall(r"^CONFIG_(\w+)=", fragment(project, OWN).read_text(), re.MULTILINE)
+def unknown_options(project: Project, linux: Path, names: Sequence[str] = OWN) -> set[str]:
+    """Options of fragments whose symbol the tree does not have."""
+    asked = [option for name in names
+             for option in re.findall(r"^CONFIG_(\w+)=", fragment(project, name).read_text(), re.M)]
     if not asked:
         return set()
     found = git(linux, "grep", "-hE", f"^(menu)?config ({'|'.join(asked)})$", "--",
@@ -103,13 +104,19 @@ def unknown_options(project: Project, linux: Path) -> set[str]:
 
 
 def fragments(project: Project, linux: Path, out: Path, names: Sequence[str]) -> list[Path]:
-    """The fragments to merge, the queue's own as far as the tree goes."""
-    unknown = unknown_options(project, linux)
-    own = "".join(line for line in fragment(project, OWN).read_text().splitlines(keepends=True)
-                  if not any(line.startswith(f"CONFIG_{name}=") for name in unknown))
-    known = out / f"{OWN}.config"
-    write_if_changed(known, own.encode())
-    return [*(fragment(project, name) for name in names), known]
+    """The fragments to merge; those that name the queue's own options as far as the tree goes."""
+    return [as_far_as_known(project, linux, out, name) if name in OWN else fragment(project, name)
+            for name in (*names, "queue")]
+
+
+def as_far_as_known(project: Project, linux: Path, out: Path, name: str) -> Path:
+    """A fragment without the options that the tree does not have."""
+    unknown = unknown_options(project, linux, [name])
+    known = "".join(line for line in fragment(project, name).read_text().splitlines(keepends=True)
+                    if not any(line.startswith(f"CONFIG_{option}=") for option in unknown))
+    path = out / f"{name}.config"
+    write_if_changed(path, known.encode())
+    return path
 
 
 def configure(project: Project, linux: Path, out: Path, arch: str, paths: Sequence[Path],

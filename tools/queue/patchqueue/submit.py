@@ -35,6 +35,7 @@ from .verify import (
     applied,
     checkpatch_problems,
     export_problems,
+    group_findings,
     message_problems,
     read_exceptions,
     scratch_tree,
@@ -43,7 +44,6 @@ from .verify import (
 
 COVER = "cover-letter.txt"
 WORDS = "tools/queue/codespell-exceptions"
-GROUPS = "tools/queue/groups"
 BRANCH = "submit-check"  # in the scratch tree, while b4 works on it
 
 
@@ -154,69 +154,12 @@ def check_checkpatch(series: Series) -> list[Finding]:
             for path in series.patches]
 
 
-# --- series that can be sent apart ------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Group:
-    """A part of the queue that is a series of its own, and what it stands on."""
-
-    name: str
-    first: int
-    last: int
-    on: str = ""
+# --- the series as others meet it ---------------------------------------------------------
 
 
 def check_groups(series: Series) -> list[Finding]:
-    """Each group applies to the base and the groups that it stands on, and to nothing else."""
-    groups = read_groups(series.project, len(series.patches))
-    findings = []
-    for group in groups.values():
-        under: list[Group] = []
-        below = group.on
-        while below:
-            under.insert(0, groups[below])
-            below = groups[below].on
-        on = " and ".join(each.name for each in under) or "the base"
-        findings.append(Finding("groups", f"{group.name}, {group.first}-{group.last}, on {on}",
-                                tuple(group_problems(series, under, group))))
-    return findings
-
-
-def read_groups(project: Project, count: int) -> dict[str, Group]:
-    """Lines of 'name first-last [on name]'; every patch in one of them."""
-    path = project.root / GROUPS
-    groups: dict[str, Group] = {}
-    taken: list[int] = []
-    for number, line in enumerate(path.read_text().splitlines() if path.is_file() else [], 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        found = re.fullmatch(r"(\S+)\s+(\d+)-(\d+)(?:\s+on\s+(\S+))?\s*", line)
-        if not found:
-            raise QueueError(f"{GROUPS}:{number}: '{line}' is not 'name first-last [on name]'")
-        name, first, last, on = found.groups(default="")
-        if on and on not in groups:
-            raise QueueError(f"{GROUPS}:{number}: {name} is on {on}, which is not named above it")
-        groups[name] = Group(name, int(first), int(last), on)
-        taken += range(int(first), int(last) + 1)
-    if groups and sorted(taken) != list(range(1, count + 1)):
-        raise QueueError(f"{GROUPS}: not every patch of {count} is in one group")
-    return groups
-
-
-def group_problems(series: Series, under: Sequence[Group], group: Group) -> list[str]:
-    """Patches of a group that do not apply; tried in an index of their own."""
-    with tempfile.TemporaryDirectory(dir=series.project.build) as work:
-        env = {**PLAIN_GIT, "GIT_INDEX_FILE": str(Path(work) / "index")}
-        git(series.linux, "read-tree", "base", env=env)
-        for each in (*under, group):
-            for path in series.patches[each.first - 1:each.last]:
-                done = git(series.linux, "apply", "--cached", "--whitespace=nowarn", path,
-                           check=False, env=env)
-                if done.returncode:
-                    said = re.sub(r"^error: (?:patch failed: )?", "", done.stderr).splitlines()
-                    return [f"{path.name}: {(said or ['no message'])[0]}"]
-    return []
+    """The parts that can be sent apart."""
+    return group_findings(series.project, series.linux, series.patches)
 
 
 # Documentation/process/submitting-patches.rst: beyond 300 kB a list should

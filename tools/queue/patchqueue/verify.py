@@ -22,7 +22,9 @@ from email.utils import parseaddr
 from pathlib import Path
 
 from .common import PLAIN_GIT, Project, QueueError, git, git_out, locked, run, say
+from .groups import apply_groups
 from .kernel import (
+    OWN,
     build,
     build_environment,
     configure,
@@ -82,15 +84,24 @@ def verify(project: Project, kernel: str | None) -> list[Finding]:
                                 tuple(compare_mirror(project, linux, "HEAD"))))
         findings.append(Finding("quilt push -a", f"on linux {base.version}",
                                 tuple(quilt_problems(project, linux, patches))))
-        findings.append(Finding("options", "configs/queue.config", tuple(
+        findings.append(Finding("options", ", ".join(f"configs/{name}.config" for name in OWN), tuple(
             f"CONFIG_{name}: no patch of the queue adds it"
             for name in sorted(unknown_options(project, linux)))))
+        findings += group_findings(project, linux, patches)
         exceptions = read_exceptions(project)
         for path in patches:
             findings.append(Finding("checkpatch", path.name,
                                     tuple(checkpatch_problems(linux, path, project.build / "venv",
                                                               exceptions))))
     return findings
+
+
+def group_findings(project: Project, linux: Path, patches: Sequence[Path]) -> list[Finding]:
+    try:
+        return [Finding("groups", name, tuple(problems))
+                for name, problems in apply_groups(project, linux, patches)]
+    except QueueError as error:
+        return [Finding("groups", "could not be read", (str(error),))]
 
 
 # --- the files --------------------------------------------------------------------
@@ -300,8 +311,8 @@ def bisect_check(project: Project, kernel: str | None) -> list[Finding]:
     """Build at every prefix what the queue touches, at W=1, and look for new warnings.
 
     The same at each prefix: the block layer and every other folder that some patch
-    changes a C file of, of fs/ and mm/ these files. User-Mode Linux has all of them, and is quickly prepared;
-    `make uml` and `make kernel` link the whole.
+    changes a C file of, of fs/ and mm/ these files. configs/bisect.config has what they need in User-Mode
+    Linux, which is quickly prepared; `make uml` and `make kernel` link the whole.
     """
     base = fetch(project, kernel)
     if problems := series_problems(project):
@@ -326,6 +337,8 @@ def bisect_check(project: Project, kernel: str | None) -> list[Finding]:
             known |= found
             findings.append(Finding("builds", subject, tuple(f"{where}: {text}"
                                                              for where, text in new)))
+        findings.append(Finding("builds", "every C file that the queue changes",
+                                tuple(not_built(project, linux))))
         findings += sparse(project, linux)
         findings += modules(project, linux)
     return findings
@@ -430,6 +443,14 @@ def _build_prefix(project: Project, linux: Path, targets: Sequence[str]) -> str:
     configure(project, linux, out, "um", fragments(project, linux, out, ("base", "um", "bisect")))
     return make(project, "prefix", [*make_args(linux, out, "um"), "W=1", *targets],
                 out / "build.log", 150)
+
+
+def not_built(project: Project, linux: Path) -> list[str]:
+    """C files that no prefix can have tested, for want of an option."""
+    changed = git_out(linux, "diff", "--name-only", "base", "HEAD", "--", "*.c", ":!tools").splitlines()
+    out = project.build / "verify" / "um"
+    return [f"{name}: not built, see configs/bisect.config" for name in changed
+            if not (out / name).with_suffix(".o").is_file()]
 
 
 def _warnings(text: str) -> set[tuple[str, str]]:

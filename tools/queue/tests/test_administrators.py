@@ -254,7 +254,7 @@ def settings() -> dict[str, list[str]]:
 
 
 def test_the_unit_has_the_one_capability_that_the_kernel_asks_for() -> None:
-    patch = next((ROOT / "patches").glob("0011-*.patch")).read_text()
+    patch = next((ROOT / "patches").glob("*-block-add-the-bandwidth-class-*.patch")).read_text()
     case = patch.split("+\t\tcase IOPRIO_CLASS_BW:\n+\t\t\tif (!IOPRIO_BW_RATE", 1)[1].split("break;", 1)[0]
     enough = re.findall(r"!capable\((\w+)\)", case)
     unit = settings()

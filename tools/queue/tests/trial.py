@@ -127,6 +127,7 @@ def queue(tmp_path: Path, tarball: Path) -> Queue:
     (root / "patches").mkdir(parents=True)
     (root / "configs").mkdir()
     (root / "configs/queue.config").write_text("")
+    (root / "configs/bisect.config").write_text("")
     (root / "series").write_text("# order\n")
     subprocess.run(["git", "init", "-q", root], check=True)
     return Queue(root, tmp_path / "cache", tarball)
