@@ -94,8 +94,10 @@ class Progress:
         self.bar = sys.stderr.isatty() and not quiet
         self.clock = run.Clock()
         self.said = -1
+        self.took: list[tuple[float, str]] = []
 
-    def __call__(self, done: int, total: int, name: str) -> None:
+    def __call__(self, done: int, total: int, name: str, took_s: float) -> None:
+        self.took.append((took_s, name))
         if self.quiet:
             return
         elapsed = self.clock.seconds()
@@ -113,7 +115,18 @@ class Progress:
                 print(file=sys.stderr)
         elif done * 10 // total != self.said or done == total:
             self.said = done * 10 // total
-            print(f"{done}/{total} runs, {elapsed:.0f} s", file=sys.stderr)
+            print(f"{done}/{total} runs, {elapsed:.0f} s ({name}: {took_s:.1f} s)", file=sys.stderr)
+
+    def summary(self) -> str:
+        """What the runs took, in real time."""
+        longest, name = max(self.took)
+        if len(self.took) == 1:
+            return f"1 run in {longest:.1f} s"
+        mean = sum(took for took, _ in self.took) / len(self.took)
+        return (
+            f"{len(self.took)} runs in {self.clock.seconds():.0f} s, {mean:.1f} s each,"
+            f" the longest {longest:.1f} s ({name})"
+        )
 
     def clear(self) -> None:
         if self.bar:
@@ -167,10 +180,7 @@ def cmd_run(args: argparse.Namespace) -> int:
     for failure in failures:
         print(f"lab: {failure}", file=sys.stderr)
     if not args.quiet:
-        print(
-            f"lab: {sum(len(p.cells) for p in plans)} runs in {progress.clock.seconds():.0f} s; results in {args.out}",
-            file=sys.stderr,
-        )
+        print(f"lab: {progress.summary()}; results in {args.out}", file=sys.stderr)
     return EXIT_FAILED if failures or (unmet and args.strict) else 0
 
 
@@ -242,7 +252,7 @@ def cmd_list(args: argparse.Namespace) -> int:
 
 def cmd_show(args: argparse.Namespace) -> int:
     for scenario in find_scenarios(args.scenario, False):
-        disk = disks.load_disk(args.disks, scenario.disk)
+        disk = disks.of_scenario(scenario, args.disks)
         cells = scenario.cells()
         if args.json:
             print(
@@ -300,7 +310,7 @@ def cmd_crosscheck(args: argparse.Namespace) -> int:
     from . import crosscheck
 
     (scenario,) = find_scenarios([args.scenario], False)
-    disk = disks.load_disk(args.disks, scenario.disk)
+    disk = disks.of_scenario(scenario, args.disks)
     path = args.results / f"{scenario.name}.json"
     result = results.load_result(path)
     pairs = []

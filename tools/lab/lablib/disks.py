@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import EXIT_USAGE, LabError
+from .scenario import Scenario
 from .units import MIB
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -25,14 +26,33 @@ class Disk:
     def bytes(self) -> int:
         return int(self.attributes["size"]) * MIB
 
+    @property
+    def block_bytes(self) -> int:
+        """What offset and length of direct I/O are multiples of."""
+        return int(self.attributes.get("blocksize", 512))
+
 
 def load_disk(folder: Path, name: str) -> Disk:
-    path = folder / f"{name}.conf"
-    if not path.is_file():
-        known = ", ".join(presets.names(folder)) or "none"
-        raise LabError(f"no disk preset '{name}' (known: {known})", EXIT_USAGE)
+    known = presets.names(folder)
+    if name not in known:
+        raise LabError(f"no disk preset '{name}' (known: {', '.join(known) or 'none'})", EXIT_USAGE)
     try:
-        preset = presets.parse(path.read_text(), name)
+        preset = presets.parse((folder / f"{name}.conf").read_text(), name)
     except DiskError as error:
         raise LabError(str(error), EXIT_USAGE) from None
     return Disk(name, preset.attributes)
+
+
+def of_scenario(scenario: Scenario, folder: Path) -> Disk:
+    """The scenario's preset as its [disk_set] changes it."""
+    try:
+        preset = load_disk(folder, scenario.disk)
+    except LabError as error:
+        raise scenario.where.error(("disk",), str(error)) from None
+    disk = Disk(preset.name, preset.attributes | scenario.disk_set)
+    seeks = ("rot_seek_avg_us", "rot_seek_full_us")
+    if all(disk.attributes.get(key, "0") != "0" for key in seeks):
+        changed = [key for key in seeks if key in scenario.disk_set]
+        path = ("disk_set", changed[-1]) if changed else ("disk",)
+        raise scenario.where.error(path, f"{' and '.join(seeks)} say the same: set one of them to 0")
+    return disk

@@ -38,6 +38,7 @@ class Features:
     schedulers: list[str]
     bw: bool
     rotating: bool
+    attributes: frozenset[str] = frozenset()  # of null_blk; empty where nobody asked
 
 
 class Guests:
@@ -148,6 +149,7 @@ class Guests:
                 schedulers=schedulers,
                 bw=(folder / "bw").read_text().strip() == "1",
                 rotating="rot_model" in features,
+                attributes=frozenset(features.replace(",", " ").split()),
             )
 
 

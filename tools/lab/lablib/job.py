@@ -13,14 +13,15 @@ in use is; the list can, is the same on every machine, and takes the same path
 through the page cache.
 """
 
+import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import scenario as sc
-from . import units
+from . import tomllines, units
 from .disks import Disk
-from .errors import EXIT_USAGE, LabError
+from .errors import BadValue
 from .units import CLASS_SHIFT, GIB, KIB, MIB, NSEC_PER_MSEC, NSEC_PER_SEC
 
 DEVICE = "rot0"
@@ -48,6 +49,9 @@ NEAR_BYTES = 2 * GIB
 FAR_SHARE = 0.6
 MEAN_FILE_BYTES = 13 * KIB
 TREE_READ = 64 * KIB
+TREE_END = 64 * MEAN_FILE_BYTES  # left free: a file that begins before it fits
+
+Range = tuple[int, int]  # offset and length in bytes
 
 
 class Draw:
@@ -102,10 +106,7 @@ class Layout:
     def check(self) -> None:
         if self.trees[1] < GIB:
             need = int((MEDIA_FILES * MEDIA_BYTES + DATABASE_BYTES + GIB) / (TREES_TO - MEDIA_FROM)) // GIB + 1
-            raise LabError(
-                f"the media files do not fit a disk of {self.disk_bytes // GIB} GiB: it takes {need} GiB",
-                EXIT_USAGE,
-            )
+            raise BadValue(f"the media files do not fit a disk of {self.disk_bytes // GIB} GiB: it takes {need} GiB")
 
 
 def _align(value: int) -> int:
@@ -128,6 +129,7 @@ class Process:
     deadline_ns: int
     keys: dict[str, Any]
     list_lines: list[str]
+    file_ends: list[int] = field(default_factory=list)  # of a tree: the reads made when each file is read
 
 
 def regions_of(file: str, disk_bytes: int) -> list[tuple[int, int]]:
@@ -147,7 +149,14 @@ def regions_of(file: str, disk_bytes: int) -> list[tuple[int, int]]:
         return [(_align(disk_bytes) - EDGE_BYTES, EDGE_BYTES)]
     if file == "edges":
         return regions_of("outer", disk_bytes) + regions_of("inner", disk_bytes)
-    raise ValueError(f"'{file}' is not media, media:LIST, block:SIZE, db, tree, disk, outer, inner or edges")
+    if file.startswith("at:"):
+        offset, plus, length = file.removeprefix("at:").partition("+")
+        if not plus:
+            raise BadValue(f"'{file}' is not at:OFFSET+LENGTH")
+        return [(units.parse_size(offset, 0), units.parse_size(length))]
+    raise BadValue(
+        f"'{file}' is not media, media:LIST, block:SIZE, at:OFFSET+LENGTH, db, tree, disk, outer, inner or edges"
+    )
 
 
 def media_files(file: str) -> list[int] | None:
@@ -157,26 +166,70 @@ def media_files(file: str) -> list[int] | None:
     try:
         indices = [int(part) for part in file.removeprefix("media:").split(",")]
     except ValueError:
-        raise ValueError(f"'{file}' is not media:LIST with numbers and commas") from None
+        raise BadValue(f"'{file}' is not media:LIST with numbers and commas") from None
     for index in indices:
         if not 0 <= index < MEDIA_FILES:
-            raise ValueError(f"media file {index} is not in 0..{MEDIA_FILES - 1}")
+            raise BadValue(f"media file {index} is not in 0..{MEDIA_FILES - 1}")
     return indices
 
 
-def tree_reads(region: tuple[int, int], files: int, draw: Draw) -> list[str]:
-    """The reads of a walk over an aged tree: 'offset length' each.
+def _places(file: str, count: int, layout: Layout, drawn: list[Range]) -> list[list[Range]]:
+    """The byte ranges of each of a group's processes; plain 'media' takes from those drawn."""
+    if file.startswith("media"):
+        layout.check()
+        listed = media_files(file)
+        if listed is not None and len(listed) != count:
+            raise BadValue(f"{count} processes but {len(listed)} media files")
+        if listed is not None:
+            return [[layout.media(index)] for index in listed]
+        if count > len(drawn):
+            raise BadValue(f"more than {2 * MEDIA_FILES} processes that read media files")
+        return [[drawn.pop(0)] for _ in range(count)]
+    if file.startswith("block:"):
+        length = units.parse_size(file.removeprefix("block:"))
+        return [[(layout.media(0)[0] + member * length, length)] for member in range(count)]
+    return [regions_of(file, layout.disk_bytes)] * count
+
+
+def _check_places(places: list[list[Range]], group: sc.Group, disk: Disk) -> None:
+    """All of them on the disk, where direct I/O can begin, and large enough for a tree."""
+    for offset, length in (region for regions in places for region in regions):
+        if offset < 0 or offset + length > disk.bytes:
+            raise BadValue(f"{length} bytes at {offset} are not on the disk of {disk.bytes}")
+        if group.direct and offset % disk.block_bytes:
+            raise BadValue(f"direct I/O cannot begin at {offset}, which is no multiple of {disk.block_bytes}")
+        if group.kind == "tree" and length < TREE_END + MIB:
+            raise BadValue(f"{length} bytes are too few for a tree: it takes {TREE_END + MIB}")
+
+
+def _check_numbers(
+    numbers: dict[str, Any], group: sc.Group, places: list[list[Range]], disk: Disk, where: sc.Where
+) -> None:
+    """What of a group's numbers depends on its file, on the disk, and on each other."""
+    shortest = min((length for regions in places for _, length in regions), default=disk.bytes)
+    if numbers.get("size", 0) > shortest:
+        raise where.error((*group.at, "size"), f"{numbers['size']} bytes are more than the file's {shortest}")
+    for key in ("size", "chunk"):
+        if group.direct and numbers.get(key, 0) % disk.block_bytes:
+            what = f"direct I/O needs a multiple of {disk.block_bytes} bytes, not {numbers[key]}"
+            raise where.error((*group.at, key), what)
+    if "rate" in numbers and not _period_ns(numbers):
+        raise where.error((*group.at, "rate"), f"{numbers['size']} bytes each in less than a nanosecond")
+
+
+def tree_files(region: Range, files: int, draw: Draw) -> list[list[str]]:
+    """The reads of a walk over an aged tree, 'offset length' each, file by file.
 
     A file's first read of its inode block brings it into the page cache, so
     its neighbours find it there; directories lie beside their inodes.
     """
     start, length = region
-    lines = []
-    span = length - MEAN_FILE_BYTES * 64
+    walk = []
+    span = length - TREE_END
     directories = math.ceil(files / FILES_PER_DIRECTORY)
     for directory in range(directories):
         group = start + draw.below(span // MIB) * MIB
-        lines.append(f"{group} {BLOCK}")
+        lines = [f"{group} {BLOCK}"]
         table = group + BLOCK
         for index in range(min(FILES_PER_DIRECTORY, files - directory * FILES_PER_DIRECTORY)):
             lines.append(f"{table + index // INODES_PER_BLOCK * BLOCK} {BLOCK}")
@@ -190,7 +243,9 @@ def tree_reads(region: tuple[int, int], files: int, draw: Draw) -> list[str]:
                 lines.append(f"{data} {min(size, TREE_READ)}")
                 data += TREE_READ
                 size -= TREE_READ
-    return lines
+            walk.append(lines)
+            lines = []
+    return walk
 
 
 def _period_ns(numbers: dict[str, Any]) -> int:
@@ -214,37 +269,23 @@ def processes(scenario: sc.Scenario, cell: sc.Cell, disk: Disk, seed: int, polic
         for index, group in enumerate(scenario.groups)
         if group.active(cell.labels)
     ]
-    drawn = Draw(seed).sample(MEDIA_FILES, MEDIA_FILES)
-    taken = 0
+    drawn = [layout.media(number) for number in Draw(seed).sample(MEDIA_FILES, MEDIA_FILES)]
+    # more streams than files: the rest begin in the middle
+    drawn += [(offset + length // 2, length - length // 2) for offset, length in drawn]
     result: list[Process] = []
     for index, group, numbers in active:
         file = str(sc.resolve(group.file, variant))
         count = numbers["count"]
-        listed = None
-        if file.startswith("media"):
-            layout.check()
-            listed = media_files(file)
-            if listed is not None and len(listed) != count:
-                raise ValueError(f"group {group.name}: {count} processes but {len(listed)} media files")
-            if listed is None and taken + count > 2 * MEDIA_FILES:
-                raise ValueError(f"group {group.name}: more than {2 * MEDIA_FILES} processes that read media files")
+        try:
+            places = _places(file, count, layout, drawn)
+            _check_places(places, group, disk)
+        except ValueError as error:
+            raise scenario.where.error((*group.at, "file"), str(error)) from None
+        _check_numbers(numbers, group, places, disk, scenario.where)
         priority = group.priorities.get(policy)
         period = _period_ns(numbers)
         spread = round(numbers.get("spread_ms", 1000 if period else 0) * NSEC_PER_MSEC)
-        for member in range(count):
-            if listed is not None:
-                regions = [layout.media(listed[member])]
-            elif file.startswith("block:"):
-                length = units.parse_size(file.removeprefix("block:"))
-                regions = [(layout.media(0)[0] + member * length, length)]
-            elif file.startswith("media"):
-                offset, length = layout.media(drawn[taken % MEDIA_FILES])
-                # more streams than files: the rest begin in the middle
-                skip = taken // MEDIA_FILES * (length // 2)
-                regions = [(offset + skip, length - skip)]
-                taken += 1
-            else:
-                regions = regions_of(file, disk.bytes)
+        for member, regions in enumerate(places):
             start = round(numbers.get("start_ms", 0) * NSEC_PER_MSEC) + spread * member // max(count, 1)
             start += round(numbers.get("step_ms", 0) * NSEC_PER_MSEC) * member
             draw = Draw(seed, index + 1, member)
@@ -260,12 +301,9 @@ def processes(scenario: sc.Scenario, cell: sc.Cell, disk: Disk, seed: int, polic
                 "count": numbers.get("reads", 0),
                 "seed": draw.next(),
             }
-            lines: list[str] = []
+            walk: list[list[str]] = []
             if group.kind == "tree":
-                lines = tree_reads(regions[0], numbers.get("files", 20000), draw)
-            size = numbers.get("size", 0)
-            if any(length < size for _, length in regions):
-                raise ValueError(f"group {group.name}: size is larger than the file")
+                walk = tree_files(regions[0], numbers.get("files", 20000), draw)
             result.append(
                 Process(
                     name=f"{group.name}.{member}" if count > 1 else group.name,
@@ -274,12 +312,13 @@ def processes(scenario: sc.Scenario, cell: sc.Cell, disk: Disk, seed: int, polic
                     write=group.write,
                     priority=priority.text if priority else "default",
                     regions=regions,
-                    size=size,
+                    size=numbers.get("size", 0),
                     period_ns=period,
                     start_ns=start,
                     deadline_ns=round(numbers.get("deadline_ms", 0) * NSEC_PER_MSEC),
                     keys=keys,
-                    list_lines=lines,
+                    list_lines=[line for reads in walk for line in reads],
+                    file_ends=list(itertools.accumulate(map(len, walk))),
                 )
             )
     return result
@@ -357,6 +396,23 @@ def job_text(
         lines.append(f"write_if_there /sys/block/{DEVICE}/trace/vfs 1")
         lines.append(f"trace {trace}")
     return "\n".join(lines) + "\n"
+
+
+def setting_of(line: str, scenario: sc.Scenario, config: sc.Config) -> tomllines.Path | None:
+    """The key of the scenario file that made this line of a job."""
+    verb, path, *_ = [*line.split(" "), ""]
+    folder, _, name = path.rpartition("/")
+    if verb != "write":
+        return None
+    if folder == f"{SYSFS}/iosched":
+        return (*config.at[:2], "bw_set" if name in config.bw_tunables else "set", name)
+    if folder == SYSFS and name in config.queue:
+        return (*config.at[:2], "queue", name)
+    if folder == CONFIGFS and name in scenario.disk_set:
+        return ("disk_set", name)
+    if path == f"{CONFIGFS}/power" and scenario.disk_set:
+        return ("disk_set",)  # each setting is valid, and all of them together are no disk
+    return None
 
 
 def probe_text() -> str:

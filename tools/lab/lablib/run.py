@@ -2,6 +2,7 @@
 """Runs the cells of scenarios in guests and puts their results together."""
 
 import json
+import re
 import shutil
 import threading
 import time
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from . import disks, expect, job, stats
-from .errors import EXIT_USAGE, LabError, ScenarioError
+from .errors import EXIT_USAGE, LabError
 from .guest import Features, GuestFailed, Guests, Stopped, scratch
 from .scenario import Cell, Scenario
 from .units import NSEC_PER_SEC
@@ -40,12 +41,14 @@ def make_plan(
     only: str = "",
 ) -> Plan:
     """Everything that can be wrong is found here, before a guest starts."""
-    try:
-        disk = disks.load_disk(disk_folder, scenario.disk)
-    except LabError as error:
-        raise ScenarioError(scenario.path.name, _line(scenario, "disk"), "disk", str(error)) from None
+    disk = disks.of_scenario(scenario, disk_folder)
     if any(key.startswith("rot_") for key in disk.attributes) and not features.rotating:
-        raise LabError(f"kernel {features.release} has no rotating disk in null_blk", EXIT_USAGE)
+        raise scenario.where.error(("disk",), f"kernel {features.release} has no rotating disk in null_blk")
+    for key in scenario.disk_set:
+        if features.attributes and key not in features.attributes:
+            raise scenario.where.error(
+                ("disk_set", key), f"null_blk of kernel {features.release} has no such attribute"
+            )
     cells = scenario.cells(schedulers, depths, only)
     if not cells and only:
         raise LabError(f"{scenario.name}: no run is called '{only}' (lab show names them)", EXIT_USAGE)
@@ -53,22 +56,13 @@ def make_plan(
         raise LabError(f"{scenario.name}: no configuration uses {', '.join(schedulers or [])}", EXIT_USAGE)
     for cell in cells:
         if cell.config.scheduler not in features.schedulers:
-            raise LabError(
-                f"{scenario.name}: kernel {features.release} has no scheduler '{cell.config.scheduler}'"
+            raise scenario.where.error(
+                cell.config.at,
+                f"kernel {features.release} has no scheduler '{cell.config.scheduler}'"
                 f" (it has {', '.join(features.schedulers)}); choose with --scheduler",
-                EXIT_USAGE,
             )
-        try:
-            job.processes(scenario, cell, disk, seed or scenario.seed, cell.config.policy)
-        except ValueError as error:
-            raise ScenarioError(scenario.path.name, None, "", str(error)) from None
+        job.processes(scenario, cell, disk, seed or scenario.seed, cell.config.policy)
     return Plan(scenario, disk, scenario.seed if seed is None else seed, cells)
-
-
-def _line(scenario: Scenario, key: str) -> int | None:
-    from . import tomllines
-
-    return tomllines.line_of(tomllines.key_lines(scenario.path.read_text()), (key,))
 
 
 def choose_policy(plan: Plan, cell: Cell, features: Features) -> str | None:
@@ -104,7 +98,10 @@ def run_cell(plan: Plan, cell: Cell, features: Features, guests: Guests, trace_t
     files = {f"{n}.list": "\n".join(p.list_lines) + "\n" for n, p in enumerate(streams) if p.list_lines}
     duration_ns = round(scenario.duration_s * NSEC_PER_SEC)
     with scratch() as folder:
-        guests.run(text, files, folder, f"{scenario.name} {cell.name}")
+        try:
+            guests.run(text, files, folder, f"{scenario.name} {cell.name}")
+        except GuestFailed as error:
+            raise _located(error, scenario, cell, text) from None
         records = [stats.read_records(folder / f"{number}.bin") for number in range(len(streams))]
         queue = {
             path.name.removeprefix("queue."): _selected(path.read_text()) for path in sorted(folder.glob("queue.*"))
@@ -126,6 +123,13 @@ def run_cell(plan: Plan, cell: Cell, features: Features, guests: Guests, trace_t
             for group in groups
         },
     }
+
+
+def _located(error: GuestFailed, scenario: Scenario, cell: Cell, text: str) -> GuestFailed:
+    """With the key of the scenario file, if a setting of it is what the kernel refused."""
+    found = re.search(r": job line (\d+): ", str(error))
+    path = job.setting_of(text.split("\n")[int(found[1]) - 1], scenario, cell.config) if found else None
+    return GuestFailed(str(scenario.where.error(path, str(error)))) if path else error
 
 
 def _selected(text: str) -> str:
@@ -166,18 +170,27 @@ def run_plans(
     jobs: int,
     trace_to: Path | None,
     finished: Callable[[Plan, dict[str, Any]], None],
-    progress: Callable[[int, int, str], None],
+    progress: Callable[[int, int, str, float], None],
 ) -> list[str]:
     """Run everything; return what failed, one message a cell."""
     total = sum(len(plan.cells) for plan in plans)
     done = 0
     failures: list[str] = []
     open_cells: dict[Future[dict[str, Any]], tuple[int, int]] = {}
+    took_s: dict[tuple[int, int], float] = {}
     results: list[list[dict[str, Any] | None]] = [[None] * len(plan.cells) for plan in plans]
+
+    def timed(p: int, c: int) -> dict[str, Any]:
+        clock = Clock()
+        try:
+            return run_cell(plans[p], plans[p].cells[c], features, guests, trace_to)
+        finally:
+            took_s[p, c] = clock.seconds()
+
     with ThreadPoolExecutor(jobs) as pool:
         for p, plan in enumerate(plans):
-            for c, cell in enumerate(plan.cells):
-                open_cells[pool.submit(run_cell, plan, cell, features, guests, trace_to)] = (p, c)
+            for c in range(len(plan.cells)):
+                open_cells[pool.submit(timed, p, c)] = (p, c)
         try:
             waiting = set(open_cells)
             while waiting:
@@ -202,7 +215,7 @@ def run_plans(
                             "processes": [],
                         }
                     done += 1
-                    progress(done, total, f"{plans[p].scenario.name} {cell.name}")
+                    progress(done, total, f"{plans[p].scenario.name} {cell.name}", took_s[p, c])
                     complete = [cell for cell in results[p] if cell is not None]
                     if len(complete) == len(results[p]):
                         finished(plans[p], assemble(plans[p], features, complete))

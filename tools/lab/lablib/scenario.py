@@ -26,6 +26,12 @@ METRICS = (
 )  # fmt: skip
 REDUCES = ("sum", "min", "max", "mean", "ratio")
 OPS = ("<", "<=", "==", ">=", ">")
+SEED_MAX = 2**63 - 1
+DISK_KEYS_OF_THE_RUN = {
+    "hw_queue_depth": "'depth' says how many commands the drive holds",
+    "power": "each run switches its disk on",
+}
+SETTING = re.compile(r"[a-z0-9_]+")
 VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 
 Variant = dict[str, Any]  # a value for each key of [vary]
@@ -47,6 +53,7 @@ class Priority:
 class Group:
     """Processes that differ in their file and start only."""
 
+    at: tomllines.Path  # in the scenario file
     name: str
     kind: str
     raw: dict[str, Any]  # numbers that may hold $variables, resolved for a variant
@@ -65,6 +72,7 @@ class Group:
 class Config:
     """One scheduler with its tunables and the policy of priorities used."""
 
+    at: tomllines.Path  # of the scheduler's name in the scenario file
     name: str
     scheduler: str
     tunables: dict[str, str]
@@ -133,6 +141,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Scenario:
+    where: "Where" = field(repr=False, compare=False)
     name: str
     path: Path
     title: str
@@ -223,7 +232,7 @@ class Where:
 
     def error(self, path: tomllines.Path, what: str) -> ScenarioError:
         key = ".".join(str(part) for part in path)
-        return ScenarioError(self.name, tomllines.line_of(self.lines, path), key, what)
+        return ScenarioError(self.name, tomllines.line_of(self.lines, path), key, what.replace("\n", "\\n"))
 
 
 def _type(value: Any) -> str:
@@ -286,33 +295,78 @@ def depths(value: Any) -> list[int]:
     return [integer(1, 1024)(item) for item in items]
 
 
+def setting(value: Any) -> str:
+    """A value as it is written to the kernel's file."""
+    if not isinstance(value, str | int | float):
+        raise BadValue(f"must be a string or number, not {_type(value)}")
+    written = str(int(value) if isinstance(value, bool) else value)
+    if not re.fullmatch(r"\S(.*\S)?", written):
+        raise BadValue("must be one line that is not empty")
+    return written
+
+
 def settings(value: Any) -> dict[str, str]:
     if not isinstance(value, dict):
         raise BadValue(f"must be a table, not {_type(value)}")
+    found = {}
     for key, item in value.items():
-        if isinstance(item, dict | list) or not re.fullmatch(r"[a-z0-9_]+", key):
-            raise BadValue(f"'{key}' must be a name with a string or number")
-    return {key: str(int(item) if isinstance(item, bool) else item) for key, item in value.items()}
+        if not SETTING.fullmatch(key):
+            raise BadValue(f"'{key}' is not the name of a setting")
+        try:
+            found[key] = setting(item)
+        except BadValue as error:
+            raise BadValue(f"'{key}' {error}") from None
+    return found
 
 
 def label_lists(value: Any) -> dict[str, list[str]]:
     """Labels of [vary] keys: one or an array for each key."""
     if not isinstance(value, dict):
         raise BadValue(f"must be a table, not {_type(value)}")
+    if [] in value.values():
+        raise BadValue("names no label")
     return {
         key: [str(item) for item in (items if isinstance(items, list) else [items])] for key, items in value.items()
     }
+
+
+def rows(value: Any) -> list[list[str]]:
+    """Rows of a table of texts."""
+    if not isinstance(value, list) or not all(isinstance(row, list) for row in value):
+        raise BadValue("must be an array of rows, each an array of strings")
+    return [[text(cell) for cell in row] for row in value]
+
+
+def _disk_set(reader: Reader) -> dict[str, str]:
+    """Attributes of the disk; what only the kernel knows of them is asked of it later."""
+    found: dict[str, str] = {key: reader.take(key, setting) for key in reader.table}
+    for key in found:
+        if not SETTING.fullmatch(key):
+            raise reader.error(key, "is not the name of an attribute")
+    for key, why in DISK_KEYS_OF_THE_RUN.items():
+        if key in found:
+            raise reader.error(key, why)
+    for key in ("size", "blocksize"):
+        if not re.fullmatch("[1-9][0-9]*", found.get(key, "1")):
+            raise reader.error(key, f"'{found[key]}' is not a whole number above 0")
+    if found.get("rot_model") == "0":
+        for key in found:
+            if key.startswith("rot_") and key != "rot_model":
+                raise reader.error(key, "rot_model = 0: there is no rotating disk to have it")
+    return found
 
 
 def _vary(reader: Reader) -> dict[str, dict[str, Any]]:
     vary: dict[str, dict[str, Any]] = {}
     for key in reader.table:
 
-        def check(value: Any) -> dict[str, Any]:
+        def check(value: Any, key: str = key) -> dict[str, Any]:
             if isinstance(value, list):
                 value = {str(item): item for item in value}
             if not isinstance(value, dict) or not value:
                 raise BadValue("must be an array of values or a table of label = value")
+            if key == "seed":
+                value = {label: integer(0, SEED_MAX)(item) for label, item in value.items()}
             return {str(label): item for label, item in value.items()}
 
         vary[key] = reader.take(key, check)
@@ -396,7 +450,11 @@ def _group(reader: Reader, vary: dict[str, dict[str, Any]]) -> Group:
     for used in VARIABLE.findall(file):
         if used not in vary:
             raise reader.error("file", f"${used} is not a key of [vary]")
-    when = {key: labels[0] for key, labels in reader.take("when", label_lists, {}).items()}
+    when: dict[str, str] = {}
+    for key, labels in reader.take("when", label_lists, {}).items():
+        if len(labels) > 1:
+            raise reader.error("when", f"{key} can have one value here, not {len(labels)}")
+        when[key] = labels[0]
     for key, label in when.items():
         if label not in vary.get(key, {}):
             raise reader.error("when", f"[vary] has no {key} = {label}")
@@ -405,6 +463,7 @@ def _group(reader: Reader, vary: dict[str, dict[str, Any]]) -> Group:
     for policy in priority.table:
         priorities[policy] = _priority(priority.table_of(policy))
     group = Group(
+        at=reader.path,
         name=name,
         kind=kind,
         raw=raw,
@@ -422,7 +481,7 @@ def _group(reader: Reader, vary: dict[str, dict[str, Any]]) -> Group:
         raise reader.error("rate", "give one of rate, period_ms and per_s")
     if kind == "greedy" and any(key in raw for key in ("rate", "period_ms", "per_s")):
         raise reader.error("", 'a greedy group has no rate; use kind = "paced"')
-    if kind != "tree" and "size" not in raw:
+    if (kind != "tree" or "rate" in raw) and "size" not in raw:
         raise reader.error("", "'size' is missing")
     if "deadline_ms" in raw and not (kind == "paced"):
         raise reader.error("deadline_ms", "only a paced group has deadlines")
@@ -466,7 +525,7 @@ def _expect(reader: Reader) -> Expect:
     return Expect(says, left, op, right, needs, sequence, order)
 
 
-def _check_names(scenario: Scenario, readers: list[Reader]) -> None:
+def _check_names(scenario: Scenario, readers: list[Reader], view_readers: list[Reader]) -> None:
     """What expectations and views name must exist."""
     known_groups = {group.name for group in scenario.groups}
     known_configs = {config.name for config in scenario.configs}
@@ -486,6 +545,9 @@ def _check_names(scenario: Scenario, readers: list[Reader]) -> None:
         check(reader, "falls_along", expect.order, known_configs, "config")
         if expect.sequence:
             check(reader, "increases", (expect.sequence,), set(scenario.vary), "[vary] key")
+    for view, reader in zip(scenario.views, view_readers, strict=True):
+        check(reader, "groups", view.groups, known_groups, "group")
+        check(reader, "config", view.configs, known_configs, "config")
 
 
 def parse(name: str, path: Path, source: str) -> Scenario:
@@ -511,7 +573,7 @@ def parse(name: str, path: Path, source: str) -> Scenario:
     policies = {policy for group in groups for policy in group.priorities} | {"none"}
 
     def policy_name(value: Any) -> str:
-        if value not in policies:
+        if text(value) not in policies:
             raise BadValue(f"no group has a priority.{value} (known: {', '.join(sorted(policies))})")
         return str(value)
 
@@ -529,12 +591,13 @@ def parse(name: str, path: Path, source: str) -> Scenario:
     stock_only = top.take("schedulers_only", variants, {})
     stock_depth = top.take("schedulers_depth", depths, depth)
     configs = [
-        Config(scheduler, scheduler, {}, {}, {}, default_policy, "", stock_depth, stock_only)
+        Config(("schedulers",), scheduler, scheduler, {}, {}, {}, default_policy, "", stock_depth, stock_only)
         for scheduler in top.take("schedulers", names, ())
     ]
     for reader in top.tables_of("config"):
         scheduler = reader.take("scheduler", text, required=True)
         config = Config(
+            at=(*reader.path, "scheduler"),
             name=reader.take("name", text, scheduler),
             scheduler=scheduler,
             tunables=reader.take("set", settings, {}),
@@ -546,16 +609,19 @@ def parse(name: str, path: Path, source: str) -> Scenario:
             only=reader.take("only", variants, {}),
         )
         reader.finish()
+        if scheduler == "none" and (config.tunables or config.bw_tunables):
+            raise reader.error("set" if config.tunables else "bw_set", "scheduler none has no tunables")
         configs.append(config)
     if not configs:
         raise top.error("", "no schedulers: give schedulers = [...] or [[config]]")
     for index, config in enumerate(configs):
         if any(config.name == other.name for other in configs[:index]):
-            raise top.error("config", f"two configurations are called '{config.name}'")
+            raise where.error(config.at[:2], f"two configurations are called '{config.name}'")
 
     expect_readers = top.tables_of("expect")
     views = []
-    for reader in top.tables_of("view"):
+    view_readers = top.tables_of("view")
+    for reader in view_readers:
         views.append(
             View(
                 title=reader.take("title", text, required=True),
@@ -563,7 +629,7 @@ def parse(name: str, path: Path, source: str) -> Scenario:
                 groups=reader.take("groups", names, ()),
                 reduce=reader.take("reduce", one_of(*REDUCES), "sum"),
                 rows=reader.take("rows", one_of("group", "process", *vary), next(iter(vary), "group")),
-                unit=reader.take("unit", text, ""),
+                unit=reader.take("unit", one_of(*units.SCALES), ""),
                 configs=reader.take("config", names, ()),
             )
         )
@@ -574,7 +640,7 @@ def parse(name: str, path: Path, source: str) -> Scenario:
             {
                 "caption": reader.take("caption", text, required=True),
                 "columns": reader.take("columns", names, required=True),
-                "rows": reader.take("rows", lambda value: value, required=True),
+                "rows": reader.take("rows", rows, required=True),
             }
         )
         if any(len(row) != len(published[-1]["columns"]) for row in published[-1]["rows"]):
@@ -582,6 +648,7 @@ def parse(name: str, path: Path, source: str) -> Scenario:
         reader.finish()
 
     scenario = Scenario(
+        where=where,
         name=name,
         path=path,
         title=top.take("title", text, required=True),
@@ -590,9 +657,9 @@ def parse(name: str, path: Path, source: str) -> Scenario:
         must_show=top.take("must_show", text, ""),
         differences=top.take("differences", text, "").strip(),
         disk=top.take("disk", text, required=True),
-        disk_set=top.take("disk_set", settings, {}),
+        disk_set=_disk_set(top.table_of("disk_set")),
         duration_s=top.take("duration_s", number(0.01, 100_000), required=True),
-        seed=top.take("seed", integer(0, 2**63 - 1), 1),
+        seed=top.take("seed", integer(0, SEED_MAX), 1),
         vary=vary,
         groups=groups,
         configs=configs,
@@ -601,7 +668,7 @@ def parse(name: str, path: Path, source: str) -> Scenario:
         published=published,
     )
     top.finish()
-    _check_names(scenario, expect_readers)
+    _check_names(scenario, expect_readers, view_readers)
     return scenario
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import math
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +106,9 @@ def summarize(process: Process, records: array[int], duration_ns: int) -> dict[s
         result["deadline_ns"] = process.deadline_ns
         result["expected"] = expected_reads(process, duration_ns)
         result["misses"] = misses(process, due, end, duration_ns)
+    if process.file_ends:
+        files = bisect_right(process.file_ends, len(inside))
+        result["files_per_s"] = round(files * NSEC_PER_SEC / duration_ns, 3)
     return result
 
 

@@ -5,16 +5,15 @@ from typing import Any
 
 from . import metrics
 from .scenario import Scenario, View
-from .units import MIB
+from .units import MIB, SCALES
 
 Row = list[str]
 
-SCALES = {"MiB/s": MIB, "MiB": MIB, "KiB/s": 1024, "KB/s": 1000}
 GROUP_COLUMNS = ["group", "n", "MiB/s", "reads/s", "misses", "mean ms", "p99 ms", "max ms"]
 
 
 def scaled(value: float, unit: str) -> float:
-    return value / SCALES.get(unit, 1)
+    return value / SCALES[unit]
 
 
 def figure(value: float) -> str:

@@ -27,11 +27,16 @@ def common(old: Features, new: Features) -> Features:
     for name, kernel in (("older", old), ("newer", new)):
         if not kernel.rotating:
             raise LabError(f"the {name} kernel has no rotating disk in null_blk", EXIT_USAGE)
-    return Features(new.release, [name for name in new.schedulers if name in old.schedulers], False, True)
+    schedulers = [name for name in new.schedulers if name in old.schedulers]
+    return Features(new.release, schedulers, False, True, old.attributes & new.attributes)
 
 
 def results_of(
-    plans: list[run.Plan], features: Features, guests: Guests, jobs: int, progress: Callable[[int, int, str], None]
+    plans: list[run.Plan],
+    features: Features,
+    guests: Guests,
+    jobs: int,
+    progress: Callable[[int, int, str, float], None],
 ) -> dict[str, dict[str, Any]]:
     """The results of all scenarios, by name; a guest that fails is an error."""
     found: dict[str, dict[str, Any]] = {}

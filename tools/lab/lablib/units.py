@@ -12,6 +12,10 @@ GIB = 1024 * MIB
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(B|KiB|MiB|GiB)?")
 _FACTOR = {None: 1, "B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB}
+_SIZE_MAX = 2**63 - 1
+
+# Units of a table's figures, and what a figure is divided by.
+SCALES = {"": 1, "%": 1, "ms": 1, "reads/s": 1, "MiB/s": MIB, "MiB": MIB, "KiB/s": KIB, "KB/s": 1000}
 
 CLASSES = {"rt": 1, "be": 2, "idle": 3, "bw": 4}
 CLASS_SHIFT = 13
@@ -21,14 +25,18 @@ BW_RATE_SHIFT = 3
 BW_DELAYS_MS = (25, 50, 100, 200, 500, 800, 1000, 2000)
 
 
-def parse_size(text: str | int) -> int:
+def parse_size(text: str | int, least: int = 1) -> int:
     """'3MiB' or 3145728 in bytes."""
-    if isinstance(text, int):
-        return text
-    match = _SIZE.fullmatch(text.strip())
-    if not match:
+    match = _SIZE.fullmatch(text.strip()) if isinstance(text, str) else None
+    value: float
+    if match:
+        value = float(match[1]) * _FACTOR[match[2]]
+    elif isinstance(text, int) and not isinstance(text, bool):
+        value = text
+    else:
         raise ValueError(f"'{text}' is not a size such as 64KiB, 3MiB or 8GiB")
-    value = float(match[1]) * _FACTOR[match[2]]
+    if not least <= value <= _SIZE_MAX:
+        raise ValueError(f"'{text}' is not in {least}..{_SIZE_MAX} bytes")
     if value != int(value):
         raise ValueError(f"'{text}' is not a whole number of bytes")
     return int(value)

@@ -7,14 +7,14 @@ import pytest
 from conftest import SCENARIO
 from lablib import disks as disk_module
 from lablib import job, scenario, units
-from lablib.errors import LabError
+from lablib.errors import BadValue, ScenarioError
 from lablib.units import GIB, KIB, MIB
 
 
 def streams(source: str, disks: Path, variant: int = 0, seed: int = 1, policy: str = "rt") -> list[job.Process]:
     loaded = scenario.parse("test", Path("test.toml"), source)
     cell = loaded.cells()[variant]
-    return job.processes(loaded, cell, disk_module.load_disk(disks, "plain"), seed, policy)
+    return job.processes(loaded, cell, disk_module.of_scenario(loaded, disks), seed, policy)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_media_files_lie_one_after_the_other_from_five_percent_on() -> None:
 
 
 def test_disk_too_small_for_the_media_files_is_refused() -> None:
-    with pytest.raises(LabError, match="do not fit a disk of 100 GiB"):
+    with pytest.raises(BadValue, match="do not fit a disk of 100 GiB"):
         job.Layout(100 * GIB).check()
 
 
@@ -114,14 +114,98 @@ def test_edges_alternate_between_outermost_and_innermost(disks: Path) -> None:
 
 def test_tree_walk_stays_in_its_region_and_repeats() -> None:
     region = (400 * GIB, 50 * GIB)
-    lines = job.tree_reads(region, 500, job.Draw(7))
-    assert lines == job.tree_reads(region, 500, job.Draw(7))
-    assert lines != job.tree_reads(region, 500, job.Draw(8))
-    for line in lines:
+    files = job.tree_files(region, 500, job.Draw(7))
+    assert files == job.tree_files(region, 500, job.Draw(7))
+    assert files != job.tree_files(region, 500, job.Draw(8))
+    assert len(files) == 500
+    for line in (line for reads in files for line in reads):
         offset, length = map(int, line.split())
         assert region[0] <= offset
         assert offset + length <= sum(region)
         assert offset % 4096 == 0
+
+
+def test_tree_knows_where_its_files_end(disks: Path) -> None:
+    source = SCENARIO.replace('kind = "random"\nper_s = 50', 'kind = "tree"\nfiles = 30')
+    walk = streams(source.replace('file = "db"', 'file = "tree"'), disks)[-1]
+    assert len(walk.file_ends) == 30
+    assert walk.file_ends == sorted(set(walk.file_ends))
+    assert walk.file_ends[-1] == len(walk.list_lines)
+
+
+@pytest.mark.parametrize(
+    ("file", "region"),
+    [
+        ("at:100GiB+8GiB", (100 * GIB, 8 * GIB)),
+        ("at:0+0.5MiB", (0, MIB // 2)),
+        ("at:$offset+4096", (2 * GIB, 4096)),
+    ],
+)
+def test_file_at_an_offset_is_the_same_for_all(disks: Path, file: str, region: tuple[int, int]) -> None:
+    source = SCENARIO.replace('file = "db"', f'file = "{file}"\ncount = 2')
+    source = source.replace("N = [1, 2]", 'N = [1, 2]\noffset = ["2GiB"]')
+    assert [s.regions for s in streams(source, disks) if s.group == "random"] == [[region], [region]]
+
+
+def test_more_streams_than_media_files_begin_in_the_middle(disks: Path) -> None:
+    regions = [s.regions[0] for s in streams(SCENARIO.replace("N = [1, 2]", "N = [42]"), disks) if s.group == "stream"]
+    for first, second in zip(regions[:2], regions[40:], strict=True):
+        assert second == (first[0] + 4 * GIB, 4 * GIB)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "at", "key", "what"),
+    [
+        ('file = "db"', 'file = "attic"', "file", "group.1.file", "'attic' is not media"),
+        ('file = "db"', 'file = "media:99"', "file", "group.1.file", "media file 99 is not in 0..39"),
+        ('file = "db"', 'file = "media:x"', "file", "group.1.file", "not media:LIST with numbers"),
+        ('file = "db"', 'file = "media:1,2"', "file", "group.1.file", "1 processes but 2 media files"),
+        ('file = "db"', 'file = "block:x"', "file", "group.1.file", "'x' is not a size"),
+        ('file = "db"', 'file = "block:1024GiB"', "file", "group.1.file", "are not on the disk"),
+        ('file = "db"', 'file = "block:1000"\ncount = 2', "file", "group.1.file", "direct I/O cannot begin at"),
+        ('file = "db"', 'file = "at:1GiB"', "file", "group.1.file", "'at:1GiB' is not at:OFFSET+LENGTH"),
+        ('file = "db"', 'file = "at:x+1GiB"', "file", "group.1.file", "'x' is not a size"),
+        ('file = "db"', 'file = "at:1GiB+0"', "file", "group.1.file", "'0' is not in 1.."),
+        ('file = "db"', 'file = "at:465GiB+1GiB"', "file", "group.1.file", "are not on the disk"),
+        ('file = "db"', 'file = "at:1000+1GiB"', "file", "group.1.file", "direct I/O cannot begin at 1000"),
+        ('file = "db"', 'file = "at:0+4095"', "size", "group.1.size", "4096 bytes are more than the file's 4095"),
+        ('kind = "random"\nper_s = 50', 'kind = "tree"\nfile = "at:0+1MiB"', "file", "group.1.file", "too few for"),
+        ('size = "4KiB"', 'size = "9GiB"', "size", "group.1.size", "bytes are more than the file's"),
+        ('size = "4KiB"', 'size = "1000B"', "size", "group.1.size", "a multiple of 512 bytes, not 1000"),
+        ('size = "4KiB"', 'size = "4KiB"\nchunk = 100', "chunk", "group.1.chunk", "a multiple of 512 bytes, not 100"),
+        ("N = [1, 2]", "N = [81]", "[[group]]", "group.0.file", "more than 80 processes"),
+        ('rate = "1MiB/s"', 'rate = "9999999GiB/s"', "rate", "group.0.rate", "less than a nanosecond"),
+        ("rot_model = 0", "size = 102400", "[[group]]", "group.0.file", "do not fit a disk of 100 GiB"),
+        ("rot_model = 0", "blocksize = 8192", 'size = "4KiB', "group.1.size", "a multiple of 8192 bytes, not 4096"),
+        ('disk = "plain"', 'disk = "floppy"', "disk", "disk", "no disk preset 'floppy' (known: plain)"),
+        (
+            "rot_model = 0",
+            "rot_seek_avg_us = 1\nrot_seek_full_us = 2",
+            "rot_seek_full_us",
+            "disk_set.rot_seek_full_us",
+            "set one of them to 0",
+        ),
+    ],
+)
+def test_refusal_of_what_the_disk_decides_names_line_and_key(
+    disks: Path, old: str, new: str, at: str, key: str, what: str
+) -> None:
+    source = SCENARIO.replace(old, new, 1)
+    if "tree" in new:
+        source = source.replace('file = "db"\n', "")
+    assert source != SCENARIO
+    with pytest.raises(ScenarioError) as refusal:
+        streams(source, disks)
+    assert what in str(refusal.value)
+    assert refusal.value.key == key
+    lines = [n for n, line in enumerate(source.splitlines(), 1) if line.startswith(at)]
+    assert refusal.value.line == lines[-1 if key.startswith("group.1") else 0]
+
+
+@pytest.mark.parametrize("size", ["1000B", "1"])
+def test_buffered_reads_need_no_whole_blocks(disks: Path, size: str) -> None:
+    source = SCENARIO.replace('size = "4KiB"\ndirect = true', f'size = "{size}"')
+    assert streams(source, disks)[-1].size == units.parse_size(size)
 
 
 def test_draw_is_splitmix64() -> None:

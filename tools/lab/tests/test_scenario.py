@@ -51,6 +51,56 @@ def line_of(source: str, start: str) -> int:
         ('op = "=="', 'op = "is"', "op", "expect.0.op", "not one of"),
         ('name = "random"', 'name = "stream"', 'name = "stream"', "group.1.name", "two groups are called"),
         ('title = "test"', "title = ", "title", "", "not TOML"),
+        ('rate = "1MiB/s"', 'rate = "0MiB/s"', "rate", "group.0.rate", "'0MiB' is not in 1.."),
+        ('size = "1MiB"', "size = 4.5", "size", "group.0.size", "'4.5' is not a size"),
+        ('size = "1MiB"', "size = true", "size", "group.0.size", "'True' is not a size"),
+        ('size = "1MiB"', "size = 0", "size", "group.0.size", "'0' is not in 1.."),
+        ('size = "1MiB"', "size = -5", "size", "group.0.size", "'-5' is not in 1.."),
+        ('size = "1MiB"', f'size = "{"9" * 400}GiB"', "size", "group.0.size", "is not in 1.."),
+        ('kind = "paced"\n', 'kind = "paced"\nchunk = 0\n', "chunk", "group.0.chunk", "'0' is not in 1.."),
+        ("N = [1, 2]", 'N = [1, 2]\nseed = ["x"]', "seed", "vary.seed", "must be an integer, not a string"),
+        ("N = [1, 2]", "N = [1, 2]\nseed = { a = -1 }", "seed", "vary.seed", "-1 is not in 0.."),
+        ('metric = "reads"', 'metric = "reads"\nunit = "apples"', "unit", "view.0.unit", "not one of"),
+        ('metric = "reads"', 'metric = "reads"\ngroups = ["s"]', "groups", "view.0.groups", "no group 's'"),
+        ('metric = "reads"', 'metric = "reads"\nconfig = "cfq"', "config", "view.0.config", "no config 'cfq'"),
+        ("rot_model = 0", "hw_queue_depth = 4", "hw_queue_depth", "disk_set.hw_queue_depth", "'depth' says"),
+        ("rot_model = 0", "power = 0", "power", "disk_set.power", "each run switches its disk on"),
+        ("rot_model = 0", "rot_model = 0\nrot_rpm = 1", "rot_rpm", "disk_set.rot_rpm", "rot_model = 0: there is no"),
+        ("rot_model = 0", "size = 4.5", "size", "disk_set.size", "'4.5' is not a whole number"),
+        ("rot_model = 0", "blocksize = 0", "blocksize", "disk_set.blocksize", "'0' is not a whole number"),
+        ("rot_model = 0", "rot_rpm = []", "rot_rpm", "disk_set.rot_rpm", "a string or number, not an array"),
+        ("rot_model = 0", 'rot_rpm = "1\\n2"', "rot_rpm", "disk_set.rot_rpm", "must be one line"),
+        ('policy = "rt"', 'policy = ["rt"]', "policy", "policy", "must be a string, not an array"),
+        ('file = "db"', 'file = "db"\nwhen = { N = [] }', "when", "group.1.when", "names no label"),
+        ('file = "db"', 'file = "db"\nwhen = { N = [1, 2] }', "when", "group.1.when", "can have one value"),
+        (
+            'kind = "random"\nper_s = 50\nsize = "4KiB"',
+            'kind = "tree"\nrate = "1MiB/s"',
+            "[[group]]",
+            "group.1",
+            "'size' is missing",
+        ),
+        (
+            "[[group]]",
+            '[[config]]\nscheduler = "none"\nname = "n"\nset = { a = 1 }\n\n[[group]]',
+            "set",
+            "config.0.set",
+            "none has no tunables",
+        ),
+        (
+            "[[group]]",
+            '[[config]]\nscheduler = "cfq"\nset = { quantum = "" }\n\n[[group]]',
+            "set",
+            "config.0.set",
+            "'quantum' must be one line that is not empty",
+        ),
+        (
+            "[[group]]",
+            '[[config]]\nscheduler = "none"\n\n[[group]]',
+            "[[config]]",
+            "config.0",
+            "two configurations are called 'none'",
+        ),
     ],
 )
 def test_refusal_names_line_and_key(old: str, new: str, at: str, key: str, what: str) -> None:
@@ -61,11 +111,30 @@ def test_refusal_names_line_and_key(old: str, new: str, at: str, key: str, what:
     assert what in str(refusal.value)
     assert refusal.value.key == key
     expected = line_of(source, at)
-    if key == "group.1.name":
+    if key in ("group.1", "group.1.name"):
         expected = [n for n, line in enumerate(source.splitlines(), 1) if line.startswith(at)][1]
     assert refusal.value.line == expected
     assert str(refusal.value).startswith(f"test.toml:{expected}: ")
     assert refusal.value.code == EXIT_USAGE
+
+
+@pytest.mark.parametrize("rows", ["3", "[1]", "[[1]]", '["1"]', '[["1", "2"]]'])
+def test_published_rows_are_rows_of_texts(rows: str) -> None:
+    source = SCENARIO + f'\n[[published]]\ncaption = "old"\ncolumns = ["a"]\nrows = {rows}\n'
+    with pytest.raises(ScenarioError) as refusal:
+        parse(source)
+    assert (refusal.value.line, refusal.value.key) == (line_of(source, "rows"), "published.0.rows")
+
+
+def test_message_is_one_line() -> None:
+    with pytest.raises(ScenarioError) as refusal:
+        parse(SCENARIO.replace('policy = "rt"', 'policy = "a\\nb"'))
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("unit", ["", "%", "ms", "reads/s", "KiB/s", "KB/s", "MiB", "MiB/s"])
+def test_units_of_views(unit: str) -> None:
+    assert parse(SCENARIO.replace('metric = "reads"', f'metric = "reads"\nunit = "{unit}"')).views[0].unit == unit
 
 
 def test_missing_key_is_named() -> None:

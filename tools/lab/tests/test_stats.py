@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is made of the load generator's records."""
 
+import dataclasses
 from array import array
 
 import pytest
@@ -55,6 +56,15 @@ def test_late_and_never_issued_reads_are_misses() -> None:
     # one in time to the nanosecond, one late by one, one in time, seven never issued
     assert result["expected"] == 10
     assert result["misses"] == 8
+
+
+@pytest.mark.parametrize(("ends", "files_per_s"), [([1, 3, 4], 0.2), ([2, 3], 0.2), ([4, 5], 0), ([1, 2, 3], 0.3)])
+def test_files_of_a_tree_are_counted_when_all_of_them_is_read(ends: list[int], files_per_s: float) -> None:
+    walk = dataclasses.replace(stream(period_ns=0, deadline_ns=0), file_ends=ends)
+    # the fourth read comes back after the end
+    reads = records((0, 0, S, 1), (S, S, 2 * S, 1), (2 * S, 2 * S, 3 * S, 1), (3 * S, 3 * S, 11 * S, 1))
+    result = stats.summarize(walk, reads, 10 * S)
+    assert metrics.of_process(result, "files_per_s", 10 * S) == files_per_s
 
 
 def test_read_in_flight_at_the_end_counts_in_latency_only() -> None:
