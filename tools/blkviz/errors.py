@@ -6,6 +6,10 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable
+from types import FrameType
+
+# What ends a command; a closed terminal sends SIGHUP.
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class BlkvizError(Exception):
@@ -20,9 +24,19 @@ class NoTraceError(BlkvizError):
     code = 2
 
 
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Only the first counts: shell and terminal both send SIGHUP, and the second must not end the cleaning up."""
+    for one in ENDING:
+        signal.signal(one, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 def told(action: Callable[[], int]) -> int:
     """The exit code of a command line; what goes wrong is one line on stderr."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in ENDING:
+        # nohup, and shells for what they run in the background, ignore some
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _interrupt)
     try:
         return action()
     except BlkvizError as error:

@@ -3,7 +3,8 @@
 
 After figure 2.8 of Lunde, Improving Disk I/O Performance on Linux (2009): for each
 process its figures, two histograms and a time line; below them the head's position,
-the class that is served, CFQ's slices where the trace has them, and the throughput.
+the class that is served, CFQ's slices, tokens and deadlines where the trace has them,
+and the throughput. All of it is of the range of time that is drawn.
 """
 
 from __future__ import annotations
@@ -15,11 +16,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import messages
+from . import messages, records
 from .errors import BlkvizError, NoTraceError
-from .model import CACHED, KINDS, SEEK, SEQUENTIAL, UNFINISHED, Model, Process
+from .model import (
+    CACHED,
+    KINDS,
+    LOST_COMPLETION,
+    NO_COMPLETION,
+    NO_LEAVE,
+    SEEK,
+    SEQUENTIAL,
+    UNFINISHED,
+    Model,
+    Process,
+)
 
 MOST = 16
+# What can be drawn, from top to bottom, and how high: a time line is 1.
+PANELS = {"processes": 1.0, "head": 1.6, "classes": 0.6, "slices": 0.6, "tokens": 0.9, "deadlines": 0.9,
+          "throughput": 1.4}
+GAP_INCHES = 0.2  # between panels: a legend has room there
+LEGEND: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1), "borderaxespad": 0.1, "borderpad": 0.1,
+                          "fontsize": 5.5, "frameon": False, "columnspacing": 1.2, "ncols": 9}
+LINES = ("-", "--", ":", "-.")
+RESERVED = (0, (8, 3))
 KIND_COLOURS = {CACHED: "#1b7837", SEQUENTIAL: "#d98200", SEEK: "#b2182b", UNFINISHED: "#777777"}
 KIND_LINES = {CACHED: ":", SEQUENTIAL: "-", SEEK: "--", UNFINISHED: "-."}
 CLASS_HATCHES = ("", "///", "---", "...", "xx")
@@ -35,45 +55,21 @@ def _pyplot() -> Any:
         raise BlkvizError("pictures need matplotlib: make venv, or install python3-matplotlib") from None
     matplotlib.use("Agg")
     # the same trace gives the same file
-    matplotlib.rcParams.update({"svg.hashsalt": "blkviz", "svg.fonttype": "none", "font.size": 7})
+    matplotlib.rcParams.update({"svg.hashsalt": "blkviz", "svg.fonttype": "none", "font.size": 7,
+                                "hatch.linewidth": 0.6})
     from matplotlib import pyplot
 
     return pyplot
 
 
 def draw(found: Model, target: Path, title: str, start: float, end: float | None,
-         wanted: list[str]) -> None:
-    """Write the picture of [start, end) seconds; NoTraceError if that is empty."""
-    t0, t1 = start, min(end if end is not None else found.seconds, max(found.seconds, 1e-6))
+         wanted: list[str], panels: list[str] | None = None) -> None:
+    """Write the picture of [start, end) seconds; NoTraceError if that is empty. `panels`: see compose()."""
+    t0, t1 = max(start, 0.0), min(end if end is not None else found.seconds, max(found.seconds, 1e-6))
     if t1 <= t0:
         raise NoTraceError(f"--from {start:g} --to {t1:g}: nothing between them; the trace has {found.seconds:.3f} s")
-    processes = choose(found, wanted)
     pyplot = _pyplot()
-    below = 4 if len(found.slices) else 3
-    heights = [1.0] * len(processes) + [1.6, 0.6] + ([0.6] if below == 4 else []) + [1.4]
-    figure = pyplot.figure(figsize=(10, 0.62 * sum(heights) + 0.9))
-    grid = figure.add_gridspec(len(heights), 3, width_ratios=(0.9, 0.9, 7), height_ratios=heights,
-                               wspace=0.12, hspace=0.28, left=0.13, right=0.985, top=1 - 0.3 / figure.get_figheight(),
-                               bottom=0.42 / figure.get_figheight())
-    shared: Any = None
-    for row, process in enumerate(processes):
-        axes = figure.add_subplot(grid[row, 2], sharex=shared)
-        shared = shared or axes
-        time_line(axes, found, process, t0, t1)
-        histograms(figure.add_subplot(grid[row, 0]), figure.add_subplot(grid[row, 1]), found, process,
-                   row == 0, row == len(processes) - 1)
-    painters = [head_position, classes] + ([slices] if below == 4 else []) + [throughput]
-    for place, paint in enumerate(painters):
-        axes = figure.add_subplot(grid[len(processes) + place, 1:], sharex=shared)
-        position = axes.get_position()
-        left = shared.get_position().x0 if shared else position.x0
-        axes.set_position([left, position.y0, position.x1 - left, position.height])
-        paint(axes, found, processes, t0, t1)
-        lost_bands(axes, found)
-        axes.set_xlim(t0, t1)
-        axes.tick_params(labelbottom=paint is throughput)
-    axes.set_xlabel("seconds")
-    figure.suptitle(f"{title}: {t0:.3f} to {t1:.3f} s", fontsize=8, y=1 - 0.1 / figure.get_figheight())
+    figure = compose(found, title, t0, t1, wanted, panels)
     partial = target.with_name(f".{target.name}.{os.getpid()}")
     metadata = {"Date": None} if target.suffix == ".svg" else {"Software": None}
     try:
@@ -82,6 +78,59 @@ def draw(found: Model, target: Path, title: str, start: float, end: float | None
     finally:
         pyplot.close(figure)
         partial.unlink(missing_ok=True)
+
+
+def panel_names(text: str) -> list[str]:
+    """Names of panels, with commas between them; NoTraceError if there is no such panel."""
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in PANELS:
+            raise NoTraceError(f"--panels {text}: no panel '{name}'; there are {', '.join(PANELS)}")
+    return names
+
+
+def compose(found: Model, title: str, t0: float, t1: float, wanted: list[str], panels: list[str] | None = None) -> Any:
+    """The figure: all panels that the trace has something for, or those of `panels`."""
+    processes = choose(found, wanted)
+    if panels is None:
+        told = {name: getattr(found, name).pid for name in ("slices", "tokens", "deadlines")}
+        # slices are shown of all, the others of these processes
+        pids = [process.pid for process in processes]
+        panels = [name for name in PANELS if name not in told
+                  or len(told[name]) and (name == "slices" or np.isin(told[name], pids).any())]
+    rows: list[Process | str] = [*processes] if "processes" in panels else []
+    lanes = bool(rows)
+    rows += [name for name in PANELS if name in panels and name != "processes"]
+    if not rows:
+        raise NoTraceError("--panels processes: no process of the trace has a request or a system call")
+    heights = [PANELS["processes" if isinstance(row, Process) else row] for row in rows]
+    # a few panels alone get more room
+    inches = [height * (0.5 if lanes else 1.2) for height in heights]
+    above, below = (0.3 if lanes else 0.42), 0.42
+    whole = sum(inches) + GAP_INCHES * (len(rows) - 1) + above + below
+    figure = _pyplot().figure(figsize=(10, whole))
+    grid = figure.add_gridspec(len(rows), 3 if lanes else 1, width_ratios=(0.9, 0.9, 7) if lanes else None,
+                               height_ratios=heights, wspace=0.12, hspace=GAP_INCHES * len(rows) / sum(inches),
+                               left=0.13 if lanes else 0.06, right=0.985, top=1 - above / whole, bottom=below / whole)
+    painters = {"head": head_position, "classes": classes, "slices": slices, "tokens": tokens,
+                "deadlines": deadlines, "throughput": throughput}
+    axes: Any = None
+    for place, row in enumerate(rows):
+        name = f"lane-{row.pid}" if isinstance(row, Process) else row
+        axes = figure.add_subplot(grid[place, -1], sharex=axes, label=name)
+        if isinstance(row, Process):
+            time_line(axes, found, row, t0, t1)
+            histograms(figure.add_subplot(grid[place, 0], label=f"reads-{row.pid}"),
+                       figure.add_subplot(grid[place, 1], label=f"drive-{row.pid}"), found, row, t0, t1,
+                       place == 0, place == len(processes) - 1)
+        else:
+            painters[row](axes, found, processes, t0, t1)
+            lost_bands(axes, found)
+        axes.set_xlim(t0, t1)
+        axes.tick_params(labelbottom=place == len(rows) - 1)
+    axes.set_xlabel("seconds")
+    figure.suptitle(f"{title}: {t0:.3f} to {t1:.3f} s", fontsize=8, y=1 - 0.1 / whole)
+    return figure
 
 
 def choose(found: Model, wanted: list[str]) -> list[Process]:
@@ -96,6 +145,17 @@ def choose(found: Model, wanted: list[str]) -> list[Process]:
 
 def _seconds(found: Model, times: NDArray[np.int64]) -> NDArray[np.float64]:
     return (times - found.start) / 1e9
+
+
+def figures(found: Model, process: Process, t0: float, t1: float) -> tuple[float, float, float]:
+    """Of [t0, t1]: bytes a second, bytes of a request, files a second."""
+    requests, calls, seconds = found.requests, found.calls, t1 - t0
+    done, left = _seconds(found, requests.completed), _seconds(found, calls.end)
+    mine = (requests.pid == process.pid) & ((requests.flags & (NO_COMPLETION | LOST_COMPLETION)) == 0)
+    lengths = requests.length[mine & (done >= t0) & (done <= t1)]
+    opened = calls.of("vfs_open") & (calls.pid == process.pid) & (calls.result >= 0) & ((calls.flags & NO_LEAVE) == 0)
+    files = int((opened & (left >= t0) & (left <= t1)).sum())
+    return float(lengths.sum()) / seconds, float(lengths.mean()) if len(lengths) else 0.0, files / seconds
 
 
 def _size(size: float) -> str:
@@ -131,30 +191,31 @@ def time_line(axes: Any, found: Model, process: Process, t0: float, t1: float) -
         axes.add_collection(LineCollection(list(lines), colors=KIND_COLOURS[kind], linestyles=KIND_LINES[kind],
                                            linewidths=0.7, rasterized=len(places) > 20000))
     lost_bands(axes, found)
-    axes.set_xlim(t0, t1)
     axes.set_ylim(0, 1)
     _bare(axes)
-    axes.tick_params(labelbottom=False)
+    bandwidth, request_bytes, files = figures(found, process, t0, t1)
     facts = [f"{process.name} {process.pid}" + (f" {process.cls}" if process.cls else ""),
-             f"{_size(process.bandwidth)}/s of {_size(process.request_bytes)}"]
+             f"{_size(bandwidth)}/s" + (f" of {_size(request_bytes)}" if request_bytes else "")]
     if process.reserved:
         facts.append(f"reserved {_size(process.reserved)}/s")
-    if process.files:
-        facts.append(f"{process.files_per_second:.3g} files/s")
+    if files:
+        facts.append(f"{files:.3g} files/s")
     place = axes.get_position()
     axes.figure.text(0.006, place.y0 + place.height / 2, "\n".join(facts), va="center", ha="left", fontsize=6.5)
 
 
-def histograms(reads: Any, drive: Any, found: Model, process: Process, titles: bool, scales: bool) -> None:
-    """Times of read(), logarithmic; and from dispatch to completion, cut at 20 ms."""
+def histograms(reads: Any, drive: Any, found: Model, process: Process, t0: float, t1: float,
+               titles: bool, scales: bool) -> None:
+    """Times of read(), logarithmic; and from dispatch to completion, cut at 20 ms: what ended in the range."""
     calls, requests = found.calls, found.requests
-    those = calls.of("vfs_read") & (calls.pid == process.pid) & (calls.flags == 0)
+    left, done = _seconds(found, calls.end), _seconds(found, requests.completed)
+    those = calls.of("vfs_read") & (calls.pid == process.pid) & (calls.flags == 0) & (left >= t0) & (left <= t1)
     lasted = np.maximum((calls.end - calls.start)[those] / 1e6, 1e-2)
     if len(lasted):
         reads.hist(lasted, bins=np.logspace(-2, 4, 19), color="#4477aa")
     reads.set_xscale("log")
     reads.set_xlim(1e-2, 1e4)
-    mine = (requests.pid == process.pid) & requests.finished()
+    mine = (requests.pid == process.pid) & requests.finished() & (done >= t0) & (done <= t1)
     d2c = np.minimum(requests.d2c()[mine] / 1e6, D2C_CUT_MS)
     bins = np.linspace(0, D2C_CUT_MS, 41)
     for low, high, kind in ((0, 1, CACHED), (1, 5, SEQUENTIAL), (5, D2C_CUT_MS + 1, SEEK)):
@@ -175,13 +236,20 @@ def histograms(reads: Any, drive: Any, found: Model, process: Process, titles: b
 def head_position(axes: Any, found: Model, processes: list[Process], t0: float, t1: float) -> None:
     requests = found.requests
     done = _seconds(found, requests.completed)
+    sector = requests.sector + requests.length // records.SECTOR_BYTES
+    moved = np.flatnonzero(requests.finished() & (requests.length > 0))
+    moved = moved[np.argsort(done[moved], kind="stable")]
+    # also from the one before the range and to the one behind it
+    first, last = np.searchsorted(done[moved], (t0, t1), "left")
+    way = moved[max(0, first - 1):last + 1]
+    axes.plot(done[way], sector[way] / 2**21, color="#999999", linewidth=0.4, zorder=1, rasterized=len(way) > 20000)
     for kind in (CACHED, SEQUENTIAL, SEEK):
         those = requests.finished() & (requests.length > 0) & (requests.kind() == kind) & (done >= t0) & (done <= t1)
-        axes.plot(done[those], requests.sector[those] / 2**21, linestyle="none", marker="os^"[kind], markersize=1.6,
+        axes.plot(done[those], sector[those] / 2**21, linestyle="none", marker="os^"[kind], markersize=1.6,
                   color=KIND_COLOURS[kind], label=f"{KINDS[kind]} ({('< 1', '1 to 5', '> 5')[kind]} ms)",
                   rasterized=int(those.sum()) > 20000)
     axes.set_ylabel("head, GiB")
-    axes.legend(loc="upper right", fontsize=5.5, ncols=3, framealpha=0.8, borderpad=0.2)
+    axes.legend(**LEGEND)
 
 
 def classes(axes: Any, found: Model, processes: list[Process], t0: float, t1: float) -> None:
@@ -191,7 +259,7 @@ def classes(axes: Any, found: Model, processes: list[Process], t0: float, t1: fl
         those = (requests.cls == cls) & requests.finished() & (done >= t0) & (sent <= t1)
         if those.any():
             axes.broken_barh(np.column_stack((sent[those], (done - sent)[those])), (4 - cls, 0.9),
-                             facecolor=CLASS_COLOURS[cls], hatch=CLASS_HATCHES[cls], linewidth=0)
+                             facecolor=CLASS_COLOURS[cls], hatch=CLASS_HATCHES[cls], edgecolor="white", linewidth=0)
     axes.set_ylim(0, 4)
     axes.set_yticks([3.5, 2.5, 1.5, 0.5], messages.CLASSES[1:], fontsize=5)
     if not requests.cls.any():
@@ -212,6 +280,48 @@ def slices(axes: Any, found: Model, processes: list[Process], t0: float, t1: flo
     axes.set_ylabel("slices", fontsize=6)
 
 
+def tokens(axes: Any, found: Model, processes: list[Process], t0: float, t1: float) -> None:
+    """Bytes that each reservation may still send: what a message says holds until the next one."""
+    time, series = _seconds(found, found.tokens.time), found.tokens
+    for rank, process in enumerate(processes):
+        mine = np.flatnonzero(series.pid == process.pid)
+        first, last = np.searchsorted(time[mine], (t0, t1), "left")
+        mine = mine[max(0, first - 1):last + 1]
+        if len(mine):
+            axes.step(time[mine], series.value[mine] / 2**20, where="post", color=f"C{rank % 10}", linewidth=0.9,
+                      linestyle=LINES[rank % 4], label=f"{process.name} {process.pid}")
+    _zero(axes, "tokens, MiB")
+
+
+def deadlines(axes: Any, found: Model, processes: list[Process], t0: float, t1: float) -> None:
+    """Time that each reservation had left when it was served; a cross where that was too late."""
+    time, series = _seconds(found, found.deadlines.time), found.deadlines
+    inside, late = (time >= t0) & (time <= t1), series.value < 0
+    if (inside & late & np.isin(series.pid, [process.pid for process in processes])).any():
+        axes.plot([], [], linestyle="none", marker="x", markersize=2.5, color="black", label="too late")
+    for rank, process in enumerate(processes):
+        mine = inside & (series.pid == process.pid)
+        if not mine.any():
+            continue
+        for those, marker, name in ((mine & ~late, "os^"[rank % 3], f"{process.name} {process.pid}"),
+                                    (mine & late, "x", None)):
+            axes.plot(time[those], series.value[those] / 1000, linestyle="none", marker=marker, markersize=2.5,
+                      color=f"C{rank % 10}", label=name, rasterized=int(those.sum()) > 20000)
+    _zero(axes, "deadline, ms")
+
+
+def _zero(axes: Any, what: str) -> None:
+    """The line of nothing left, and the legend of the first few."""
+    axes.axhline(0, color="#555555", linewidth=0.6, zorder=1)
+    axes.set_ylabel(what, fontsize=6)
+    axes.tick_params(axis="y", labelsize=5.5)
+    handles, names = axes.get_legend_handles_labels()
+    if handles:
+        axes.legend(handles[:LEGEND["ncols"]], names[:LEGEND["ncols"]], **LEGEND)
+    else:
+        axes.text(0.5, 0.5, "no such message of CFQ", transform=axes.transAxes, ha="center", va="center")
+
+
 def throughput(axes: Any, found: Model, processes: list[Process], t0: float, t1: float) -> None:
     requests = found.requests
     done = _seconds(found, requests.completed)
@@ -224,12 +334,14 @@ def throughput(axes: Any, found: Model, processes: list[Process], t0: float, t1:
         mine = whole & (requests.pid == process.pid)
         some, _ = np.histogram(done[mine], edges, weights=requests.length[mine])
         axes.stairs(some / width / 2**20, edges, color=f"C{rank}", linewidth=0.9,
-                    linestyle=("-", "--", ":", "-.")[rank % 4], label=f"{process.name} {process.pid}")
+                    linestyle=LINES[rank % 4], label=f"{process.name} {process.pid}")
         if process.reserved:
-            axes.axhline(process.reserved / 2**20, color=f"C{rank}", linewidth=0.6, linestyle=(0, (8, 3)))
+            axes.axhline(process.reserved / 2**20, color=f"C{rank}", linewidth=0.6, linestyle=RESERVED)
+    if any(process.reserved for process in processes[:6]):
+        axes.plot([], [], color="black", linewidth=0.6, linestyle=RESERVED, label="reserved")
     axes.set_ylim(bottom=0)
     axes.set_ylabel("MiB/s")
-    axes.legend(loc="upper right", fontsize=5.5, ncols=4, framealpha=0.8, borderpad=0.2)
+    axes.legend(**LEGEND)
 
 
 def lost_bands(axes: Any, found: Model) -> None:

@@ -2,7 +2,8 @@
 """`blkviz --live`: the page on the loopback, growing while the trace runs.
 
 blktrace writes to a pipe; what has come is parsed anew when a page asks for more
-than it has, at most once a second. The oldest is dropped beyond LIMIT bytes.
+than it has, at most once a second. The oldest is dropped beyond LIMIT bytes, but for
+the names of processes and the wall clock, which are told only once.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from urllib.parse import parse_qs, urlparse
 from . import model, page, parse, record, records
 from .errors import BlkvizError, NoTraceError
 from .parse import Source
+from .recording import Notes
 
 LIMIT = 64 << 20
 PAUSE_S = 1.0
@@ -36,6 +38,7 @@ class Recording:
         self.stream = stream
         self.data = bytearray()
         self.forgotten = 0
+        self.notes = Notes()
         self.ended = False
         self.lock = threading.Lock()
         self.made: tuple[int, dict[str, Any]] | None = None
@@ -54,6 +57,9 @@ class Recording:
         """Drop a quarter, up to where a record begins."""
         keep = records.ANY_MAGIC.search(self.data, LIMIT // 4)
         cut = keep.start() if keep else len(self.data)
+        old = parse.parse([Source(self.title, bytes(self.data[:cut]))]).events
+        # a new one: a page may be made with the other just now
+        self.notes = Notes(names=self.notes.names | model.names(old), clock=self.notes.clock or model.clock(old))
         self.forgotten += cut
         del self.data[:cut]
 
@@ -64,7 +70,7 @@ class Recording:
     def payload(self) -> dict[str, Any] | None:
         """The page's data as of now; None while there is no event."""
         with self.lock:
-            version, data = self.version, bytes(self.data)
+            version, data, forgotten, notes = self.version, bytes(self.data), self.forgotten, self.notes
         if self.made and (self.made[0] == version or time.monotonic() - self.made_at < PAUSE_S):
             return self.made[1]
         # an incomplete record at the end is still to come
@@ -72,9 +78,12 @@ class Recording:
         if not parse.is_trace(whole):
             return None
         try:
-            found = model.build(parse.parse([Source(self.title, whole)]))
+            found = model.build(parse.parse([Source(self.title, whole)]), notes)
         except NoTraceError:
             return None
+        if forgotten:
+            found.problems.append(f"the oldest {forgotten} bytes were dropped: the page shows the last "
+                                  f"{len(data)}")
         made = page.payload(found, self.title, live=True, version=version)
         self.made, self.made_at = (version, made), time.monotonic()
         return made
@@ -122,7 +131,7 @@ def serve(device: str, port: int) -> int:
         if device == "-":
             stream: IO[bytes] = sys.stdin.buffer
         else:
-            stream = stack.enter_context(_tracer(device, stack))
+            stream = _tracer(device, stack)
         try:
             server = ThreadingHTTPServer(("127.0.0.1", port), handler(Recording(stream, device)))
         except OSError as error:
@@ -140,11 +149,12 @@ def serve(device: str, port: int) -> int:
 def _tracer(device: str, stack: ExitStack) -> IO[bytes]:
     if not shutil.which("blktrace"):
         raise BlkvizError("blktrace is not installed (Debian: apt install blktrace)")
-    path = device if "/" in device else f"/dev/{device}"
-    stack.enter_context(record.vfs_messages(path.rpartition("/")[2], None))
-    tracer = subprocess.Popen(["blktrace", "-d", path, "-o", "-"], stdout=subprocess.PIPE, start_new_session=True)
+    path, name = record.device_of(device)
+    stack.enter_context(record.vfs_messages(name, None))
+    tracer = subprocess.Popen(["blktrace", "-d", str(path), "-o", "-"], stdout=subprocess.PIPE, start_new_session=True)
 
     def end() -> None:
+        # its pipe stays open: it has more to write, and the reader is still there
         tracer.send_signal(signal.SIGINT)
         tracer.wait()
 

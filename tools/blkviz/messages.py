@@ -2,9 +2,10 @@
 """What the text messages of a trace say.
 
 VFS: `enter vfs_read ino 1234 off 0 len 1048576`, `leave vfs_read ret 1048576`.
-CFQ: `cfq 4711S BE4 dispatch 81920+1024 queued 0 in drive 1`, and so on; BW queues
-also say `tokens N` (bytes) and `deadline_us N` (from now, negative if missed), and
-may say `rate N` (bytes a second). Unknown words are passed over.
+CFQ: `cfq 4711S BE4 dispatch 81920+1024 queued 0 in drive 1`, and so on; a dispatch of
+class BW is followed by `cfq 4711S BW2 tokens N rate N deadline_us N`: bytes, bytes a
+second (may be missing), and us from now, negative if missed. Unknown words
+are passed over.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 from dataclasses import dataclass, field
 
 CLASSES = ("", "RT", "BW", "BE", "idle")
-EXPIRED = ("", "time", "budget", "empty", "idle", "preempt")
+EXPIRED = ("", "time", "budget", "empty", "idle", "preempt", "tokens", "debt")
 
 _CFQ = re.compile(r"cfq (\d+) ?([SA]) (RT|BW|BE|idle) ?(\d*) ?(.*)", re.DOTALL)
 _DISPATCH = re.compile(r"dispatch (\d+)\+(\d+)")

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ from .parse import Events, Lost, Trace
 from .recording import Notes
 
 UNKNOWN = -1
+
+T = TypeVar("T")
 
 # Kinds of requests by the time in the drive: a hint, and for rotating disks only.
 CACHED, SEQUENTIAL, SEEK, UNFINISHED = range(4)
@@ -177,6 +180,7 @@ class Model:
     deadlines: Series
     processes: list[Process]
     lost: list[Lost]
+    dropped: int = 0
     problems: list[str] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
 
@@ -189,13 +193,49 @@ class Model:
 
 
 class Bio:
-    """A piece of I/O that was queued and not dispatched yet."""
+    """A piece of I/O that was queued and not dispatched yet; `origin`: the events of its queueing."""
 
-    __slots__ = ("end", "events", "pid", "queued", "write")
+    __slots__ = ("end", "events", "origin", "pid", "queued")
 
-    def __init__(self, end: int, pid: int, queued: int, write: int, events: list[int]) -> None:
-        self.end, self.pid, self.queued, self.write = end, pid, queued, write
-        self.events = events
+    def __init__(self, end: int, pid: int, queued: int, origin: tuple[int, ...]) -> None:
+        self.end, self.pid, self.queued, self.origin = end, pid, queued, origin
+        self.events = list(origin)
+
+
+class Queues(Generic[T]):
+    """A queue for each sector.
+
+    Nearly all hold one thing: a deque for each is too large, and where many things
+    are in one, taking the first out of a list takes too long.
+    """
+
+    def __init__(self) -> None:
+        self.things: dict[int, list[T]] = {}
+        self.taken: dict[int, int] = {}
+
+    def add(self, sector: int, thing: T) -> None:
+        self.things.setdefault(sector, []).append(thing)
+
+    def first(self, sector: int) -> T | None:
+        things = self.things.get(sector)
+        return things[self.taken.get(sector, 0)] if things else None
+
+    def last(self, sector: int) -> T | None:
+        things = self.things.get(sector)
+        return things[-1] if things else None
+
+    def take(self, sector: int) -> T | None:
+        """The first, which leaves."""
+        things = self.things.get(sector)
+        if not things:
+            return None
+        place = self.taken.get(sector, 0)
+        if place + 1 < len(things):
+            self.taken[sector] = place + 1
+        else:
+            del self.things[sector]
+            self.taken.pop(sector, None)
+        return things[place]
 
 
 class Matcher:
@@ -207,12 +247,12 @@ class Matcher:
     def __init__(self) -> None:
         self.columns = {name: array("q") for name in self.COLUMNS}
         self.events: list[list[int]] = []
-        self.waiting: dict[int, list[Bio]] = defaultdict(list)
+        self.waiting: dict[int, Queues[Bio]] = {way: Queues() for way in (0, records.WRITE)}
         self.remaps: dict[int, int] = {}
-        self.in_flight: dict[int, list[int]] = defaultdict(list)
+        self.in_flight: dict[int, Queues[int]] = {way: Queues() for way in (0, records.WRITE)}
         self.left: dict[int, int] = {}
-        self.requeued: dict[int, list[int]] = defaultdict(list)
-        self.told: dict[int, tuple[int, int]] = {}
+        self.requeued: dict[int, Queues[int]] = {way: Queues() for way in (0, records.WRITE)}
+        self.told: dict[int, tuple[list[int], int]] = {}
         self.lost_until = UNKNOWN
 
     # --- before the dispatch ---
@@ -221,54 +261,57 @@ class Matcher:
         self.remaps[sector] = event
 
     def queue(self, event: int, time: int, sector: int, length: int, pid: int, write: int) -> None:
-        events = [event]
-        if (remap := self.remaps.pop(sector, None)) is not None:
-            events.insert(0, remap)
-        bio = Bio(sector + length // records.SECTOR_BYTES, pid, time, write, events)
-        self.waiting[sector].append(bio)
+        remap = self.remaps.pop(sector, None)
+        origin = (event,) if remap is None else (remap, event)
+        self.waiting[write].add(sector, Bio(sector + length // records.SECTOR_BYTES, pid, time, origin))
 
     def touch(self, event: int, sector: int, write: int) -> None:
         """An event of a bio that waits: merged, inserted, ..."""
-        if bios := self.waiting.get(sector):
-            for bio in reversed(bios):
-                if bio.write == write:
-                    bio.events.append(event)
-                    return
-            bios[-1].events.append(event)
+        bio = self.waiting[write].last(sector) or self.waiting[write ^ records.WRITE].last(sector)
+        if bio:
+            bio.events.append(event)
+
+    def tell(self, event: int, sector: int) -> None:
+        """One more message about a request that is about to be dispatched."""
+        if told := self.told.get(sector):
+            told[0].append(event)
 
     def split(self, event: int, sector: int, length: int, write: int) -> None:
         """The first part of a bio becomes one of its own."""
         self.touch(event, sector, write)
-        for bio in self.waiting.get(sector, ()):
-            if bio.write == write and bio.end > sector + length // records.SECTOR_BYTES > sector:
-                self._divide(bio, sector + length // records.SECTOR_BYTES)
-                return
+        bio, at = self.waiting[write].last(sector), sector + length // records.SECTOR_BYTES
+        if bio and bio.end > at > sector:
+            self._divide(bio, at, write).events.append(event)
 
-    def _divide(self, bio: Bio, at: int) -> None:
-        rest = Bio(bio.end, bio.pid, bio.queued, bio.write, list(bio.events))
-        self.waiting[at].append(rest)
+    def _divide(self, bio: Bio, at: int, write: int) -> Bio:
+        """Cut a bio; the rest has its origin only: every earlier split in every later part would be too many."""
+        rest = Bio(bio.end, bio.pid, bio.queued, bio.origin)
+        self.waiting[write].add(at, rest)
         bio.end = at
+        return rest
 
     # --- dispatch and after ---
 
     def dispatch(self, event: int, time: int, sector: int, length: int, pid: int,
                  category: int) -> None:
-        if again := self.requeued.get(sector):
-            request = again.pop(0)
-            self.columns["dispatched"][request] = time
-        else:
-            bios = self._covered(sector, length, category & records.WRITE)
+        write = category & records.WRITE
+        request = self.requeued[write].take(sector)
+        if request is None:
+            bios = self._covered(sector, length, write)
             request = self._new(bios, time, sector, length, pid, category)
+        else:
+            self.columns["dispatched"][request] = time
         self.events[request].append(event)
         if (told := self.told.pop(sector, None)) is not None:
             self.columns["cls"][request] = told[1]
-            self.events[request].append(told[0])
-        flying = self.in_flight[sector]
+            self.events[request] += told[0]
         # What was lost may have been the completion of the one before.
-        for older in [one for one in flying if self.columns["dispatched"][one] < self.lost_until]:
-            flying.remove(older)
-            self.columns["flags"][older] |= LOST_COMPLETION
-        flying.append(request)
+        for flying in self.in_flight.values():
+            while ((older := flying.first(sector)) is not None
+                   and self.columns["dispatched"][older] < self.lost_until):
+                flying.take(sector)
+                self.columns["flags"][older] |= LOST_COMPLETION
+        self.in_flight[write].add(sector, request)
         self.left[request] = length
 
     def _covered(self, sector: int, length: int, write: int) -> list[Bio]:
@@ -276,15 +319,9 @@ class Matcher:
         end = sector + length // records.SECTOR_BYTES
         taken: list[Bio] = []
         position = sector
-        while bios := self.waiting.get(position):
-            bio = next((one for one in bios if one.write == write), None)
-            if bio is None:
-                break
+        while bio := self.waiting[write].take(position):
             if bio.end > end > position:
-                self._divide(bio, end)
-            bios.remove(bio)
-            if not bios:
-                del self.waiting[position]
+                self._divide(bio, end, write)
             taken.append(bio)
             if bio.end <= position or bio.end >= end:
                 break
@@ -302,27 +339,24 @@ class Matcher:
         return len(self.events) - 1
 
     def requeue(self, event: int, sector: int, write: int) -> None:
-        request = self._flying(sector, write)
+        request = self.in_flight[write].take(sector)
         if request is None:
             return
-        self.in_flight[sector].remove(request)
         self.events[request].append(event)
-        self.requeued[sector].append(request)
+        self.requeued[write].add(sector, request)
 
     def complete(self, event: int, time: int, sector: int, length: int, pid: int, category: int,
                  error: int) -> None:
-        request = self._flying(sector, category & records.WRITE)
+        flying = self.in_flight[category & records.WRITE]
+        request = flying.take(sector)
         if request is None:
             self._complete_unseen(event, time, sector, length, pid, category, error)
             return
         self.events[request].append(event)
-        self.in_flight[sector].remove(request)
-        if not self.in_flight[sector]:
-            del self.in_flight[sector]
         left = self.left[request] - length
         if left > 0 and length and not error:
             self.left[request] = left
-            self.in_flight[sector + length // records.SECTOR_BYTES].append(request)
+            flying.add(sector + length // records.SECTOR_BYTES, request)
             return
         self.columns["completed"][request] = time
         self.columns["error"][request] = error
@@ -339,13 +373,6 @@ class Matcher:
         self.columns["error"][request] = error
         self.columns["flags"][request] = NO_DISPATCH
         self.events[request].append(event)
-
-    def _flying(self, sector: int, write: int) -> int | None:
-        flying = self.in_flight.get(sector)
-        if not flying:
-            return None
-        category = self.columns["category"]
-        return next((one for one in flying if category[one] & records.WRITE == write), None)
 
     def lose(self, end: int) -> None:
         self.lost_until = end
@@ -377,9 +404,11 @@ class Teller:
         self.operations: dict[str, int] = {}
         self.calls: list[list[int]] = []
         self.stacks: dict[int, list[list[int]]] = defaultdict(list)
+        self.entered: Counter[tuple[int, int]] = Counter()
         self.slices: list[list[int]] = []
         self.slice: list[int] | None = None
         self.series: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+        self.sent: dict[tuple[int, bool], int] = {}
         self.rates: dict[int, int] = {}
         self.classes: dict[int, str] = {}
 
@@ -391,9 +420,13 @@ class Teller:
             call = [pid, op, time, UNKNOWN, values.get("ino", UNKNOWN), values.get("off", UNKNOWN),
                     values.get("len", UNKNOWN), 0, len(stack), 0, event, UNKNOWN]
             stack.append(call)
+            self.entered[pid, op] += 1
             self.calls.append(call)
             return
-        depth = next((i for i in range(len(stack) - 1, -1, -1) if stack[i][1] == op), None)
+        depth = None
+        # Without the count, each that was not entered would look through all of a deep stack.
+        if self.entered[pid, op]:
+            depth = next(i for i in range(len(stack) - 1, -1, -1) if stack[i][1] == op)
         if depth is None:
             call = [pid, op, self.start, time, UNKNOWN, UNKNOWN, UNKNOWN, 0, 0, NO_ENTER, UNKNOWN,
                     event]
@@ -402,6 +435,8 @@ class Teller:
             # What is above it on the stack was left in an event that is lost.
             for lost in stack[depth + 1:]:
                 lost[3], lost[9] = time, NO_LEAVE
+                self.entered[pid, lost[1]] -= 1
+            self.entered[pid, op] -= 1
             call = stack[depth]
             del stack[depth:]
             call[3], call[11] = time, event
@@ -414,8 +449,12 @@ class Teller:
                 self.series[key].append((said.pid, time, said.values[key]))
         if "rate" in said.values:
             self.rates[said.pid] = said.values["rate"]
+        before = self.sent.pop((said.pid, said.sync), None)
         if said.verb == "dispatch" and said.sector >= 0:
-            matcher.told[said.sector] = (event, said.cls)
+            matcher.told[said.sector] = ([event], said.cls)
+            self.sent[said.pid, said.sync] = said.sector
+        elif said.verb == "tokens" and before is not None:
+            matcher.tell(event, before)
         elif said.verb == "idle":
             self.series["idle"].append((said.pid, time, said.values.get("window_us", 0)))
         elif said.verb == "preempted":
@@ -475,14 +514,14 @@ def build(trace: Trace, notes: Notes | None = None, device: int | None = None,
     events = trace.events
     start = int(events.time[0]) if len(events) else 0
     end = int(events.time[-1]) if len(events) else 0
-    lost = sorted(trace.lost + _dropped(notes, trace.lost, start, end), key=lambda one: one.start)
+    lost, noted = sorted(trace.lost, key=lambda one: one.start), clock(events) or notes.clock
     matcher, teller = Matcher(), Teller(start)
     _walk(events, matcher, teller, lost)
     teller.finish(end)
-    model = Model(events, start, end, device, _clock(events), matcher.result(end),
-                  teller.result_calls(), teller.result_slices(), teller.result_series("idle"),
+    model = Model(events, start, end, device, (noted[1] + start - noted[0]) / 1e9 if noted else None,
+                  matcher.result(end), teller.result_calls(), teller.result_slices(), teller.result_series("idle"),
                   teller.result_series("preempted"), teller.result_series("tokens"),
-                  teller.result_series("deadline_us"), [], lost,
+                  teller.result_series("deadline_us"), [], lost, notes.dropped,
                   [str(problem) for problem in trace.problems], hints)
     if trace.unknown_actions:
         model.problems.append(f"{trace.unknown_actions} events of kinds that this viewer does "
@@ -512,26 +551,15 @@ def _of_one_device(trace: Trace, device: int | None, hints: list[str]) -> tuple[
     return Trace(trace.events.take(keep), trace.problems, lost, trace.unknown_actions), device
 
 
-def _dropped(notes: Notes, lost: list[Lost], start: int, end: int) -> list[Lost]:
-    """What the recorder saw dropped, as far as no gap in the numbers shows it."""
-    found = []
-    for first, last, count in notes.dropped:
-        first, last = max(first, start), min(max(last, first), end)
-        if first <= last and not any(one.start <= last and first <= one.end for one in lost):
-            found.append(Lost(first, last, count, -1, 0))
-    return found
-
-
-def _clock(events: Events) -> float | None:
-    """The wall clock (seconds since 1970) at the trace's first event, if it was noted."""
+def clock(events: Events) -> tuple[int, int] | None:
+    """A time of the trace, and what the wall clock (ns since 1970) said then, if it was noted."""
     for index in np.flatnonzero(events.action == records.NOTE_TIMESTAMP)[:1].tolist():
         payload = events.payload(index)
         if len(payload) < 8:
             continue
         order = ">" if events.big_endian[index] else "<"
         seconds, nanoseconds = struct.unpack(order + "II", payload[:8])
-        into = int(events.time[index]) - int(events.time[0])
-        return float(seconds + (nanoseconds - into) / 1e9)
+        return int(events.time[index]), seconds * 10**9 + nanoseconds
     return None
 
 
@@ -540,15 +568,15 @@ def _walk(events: Events, matcher: Matcher, teller: Teller, lost: list[Lost]) ->
     times, sectors, lengths = events.time.tolist(), events.sector.tolist(), events.length.tolist()
     actions, categories = events.action.tolist(), events.category.tolist()
     pids, errors = events.pid.tolist(), events.error.tolist()
-    gaps = [one.end for one in lost]
-    next_gap = gaps.pop(0) if gaps else None
+    gaps = iter(sorted(one.end for one in lost))
+    next_gap = next(gaps, None)
     touching = {records.BACKMERGE, records.FRONTMERGE, records.GETRQ, records.SLEEPRQ,
                 records.INSERT, records.BOUNCE}
     for event, action in enumerate(actions):
         time, sector, category = times[event], sectors[event], categories[event]
-        if next_gap is not None and time >= next_gap:
+        while next_gap is not None and time >= next_gap:
             matcher.lose(next_gap)
-            next_gap = gaps.pop(0) if gaps else None
+            next_gap = next(gaps, None)
         write = category & records.WRITE
         if action == records.QUEUE:
             matcher.queue(event, time, sector, lengths[event], pids[event], write)
@@ -587,7 +615,7 @@ def names(events: Events) -> dict[int, str]:
 
 def _processes(model: Model, teller: Teller, notes: Notes, asked: dict[str, int]) -> list[Process]:
     """Everybody with requests or calls, who moved most first."""
-    called = names(model.events)
+    called = notes.names | names(model.events)
     requests, calls = model.requests, model.calls
     found: dict[int, Process] = {}
     for pid in np.unique(np.concatenate([requests.pid, calls.pid])).tolist():
@@ -623,10 +651,15 @@ def _count(found: dict[int, Process], pids: NDArray[np.int64], weights: NDArray[
 def problems_of(model: Model) -> list[str]:
     """Everything that the banner says."""
     said = list(model.problems)
-    if count := sum(one.count for one in model.lost):
-        said.append(f"{count} events were lost while recording, at "
-                    f"{len(model.lost)} place{'s' * (len(model.lost) > 1)} (hatched in the "
-                    "picture); larger buffers help (blktrace -b, -n)")
+    count = sum(one.count for one in model.lost)
+    where = f"at {len(model.lost)} place{'s' * (len(model.lost) > 1)} (hatched in the picture)"
+    more = "larger buffers help (blktrace -b, -n)"
+    if model.dropped > count:
+        # messages have no numbers, so their loss leaves no gap; nor does what came last on a CPU
+        shown = f"{count} of them {where}" if count else "where is not known"
+        said.append(f"{model.dropped} events were dropped while recording, {shown}; {more}")
+    elif count:
+        said.append(f"{count} events were lost while recording, {where}; {more}")
     if not len(model.events):
         said.append("no complete event could be read")
     return said

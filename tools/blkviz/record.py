@@ -2,13 +2,14 @@
 """`blkviz record`: blktrace with the messages of VFS operations, on and off again.
 
 Beside blktrace's files it leaves BASE.blkviz.json, notes on what a trace does not
-hold: the command, dropped events as blktrace counted them, reservations.
+hold: the command, dropped events as blktrace counted them, what else blktrace said.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import json
 import os
 import re
@@ -24,6 +25,7 @@ from .errors import BlkvizError, NoTraceError
 
 NOTES_SUFFIX = ".blkviz.json"
 SYSFS = Path(os.environ.get("BLKVIZ_SYSFS", "/sys"))
+# of its summary: "Total: 1234 events (dropped 56), 78 KiB data"
 DROPPED = re.compile(r"(\d+) events dropped|[Dd]ropped:?\s+(\d+)")
 
 
@@ -32,17 +34,12 @@ def main(words: Sequence[str]) -> int:
     args = parser().parse_args(words)
     if not command and args.seconds is None:
         raise NoTraceError("record: name a command behind --, or -w SECONDS")
-    device = Path(args.device if "/" in args.device else f"/dev/{args.device}")
-    base = args.output or Path(device.name)
+    device, name = device_of(args.device)
+    base = args.output or Path(name)
     if not shutil.which("blktrace"):
         raise BlkvizError("blktrace is not installed (Debian: apt install blktrace)")
-    with vfs_messages(device.name, args.mask):
-        code, said = trace(device, base, command, args.seconds)
-    notes = {"command": " ".join(command), "blktrace": said[-2000:]}
-    partial = base.with_name(f".{base.name}{NOTES_SUFFIX}")
-    partial.write_text(json.dumps(notes, indent=1) + "\n")
-    partial.replace(base.with_name(base.name + NOTES_SUFFIX))
-    dropped = sum(int(a or b) for a, b in DROPPED.findall(said))
+    with vfs_messages(name, args.mask):
+        code, dropped = trace(device, base, command, args.seconds)
     if dropped:
         print(f"blkviz: {dropped} events were dropped; -n more buffers would keep them", file=sys.stderr)
     print(f"recorded: blkviz {base}", file=sys.stderr)
@@ -61,12 +58,23 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="blkviz record", usage="blkviz record [-h] [-o BASE] [-w SECONDS] [--mask NAMES] DEV [-- COMMAND]",
         description="Trace a device while a command runs, or for some seconds. Root, or who may run blktrace.")
-    top.add_argument("device", metavar="DEV", help="as sda, or /dev/sda")
+    top.add_argument("device", metavar="DEV", help="as sda, /dev/sda, /dev/mapper/home")
     top.add_argument("-o", "--output", type=Path, metavar="BASE",
                      help="beginning of the files' names (default: the device's)")
     top.add_argument("-w", "--seconds", type=float, help="for so long (default: as long as the command runs)")
     top.add_argument("--mask", metavar="NAMES", help="only these VFS operations, as read,write")
     return top
+
+
+def device_of(argument: str) -> tuple[Path, str]:
+    """The device's file, and the kernel's name for it, which may be another: links, /dev/mapper/X."""
+    path = Path(argument if "/" in argument else f"/dev/{argument}").resolve()
+    if path.is_block_device():
+        number = path.stat().st_rdev
+        known = SYSFS / f"dev/block/{os.major(number)}:{os.minor(number)}"
+        if known.exists():
+            return path, known.resolve().name
+    return path, path.name
 
 
 @contextlib.contextmanager
@@ -82,7 +90,7 @@ def vfs_messages(name: str, mask: str | None) -> Iterator[None]:
     before = [(switch, switch.read_text()), (chosen, chosen.read_text())]
     try:
         if mask:
-            chosen.write_text(mask)
+            choose(chosen, mask)
         switch.write_text("1")
         yield
     except PermissionError as error:
@@ -93,14 +101,25 @@ def vfs_messages(name: str, mask: str | None) -> Iterator[None]:
                 path.write_text(text)
 
 
-def trace(device: Path, base: Path, command: list[str], seconds: float | None) -> tuple[int, str]:
-    """Run blktrace around the command. Returns the exit code, and what blktrace said."""
-    for old in base.parent.glob(f"{base.name}.blktrace.*"):
-        old.unlink()
+def choose(file: Path, mask: str) -> None:
+    """Only these operations."""
+    try:
+        file.write_text(mask)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        raise NoTraceError(f"--mask {mask}: refused by the kernel: write names of operations with commas "
+                           "between them, as read,write") from None
+
+
+def trace(device: Path, base: Path, command: list[str], seconds: float | None) -> tuple[int, int]:
+    """Run blktrace around the command. Returns the exit code, and how many events were dropped."""
+    for old in [*files_of(base), base.with_name(base.name + NOTES_SUFFIX)]:
+        old.unlink(missing_ok=True)
     tracer = subprocess.Popen(
         ["blktrace", "-d", str(device), "-D", str(base.parent), "-o", base.name],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
-    code = 0
+    code = dropped = 0
     try:
         if running(tracer, base):
             code = wait(command, seconds)
@@ -108,9 +127,25 @@ def trace(device: Path, base: Path, command: list[str], seconds: float | None) -
         if tracer.poll() is None:
             tracer.send_signal(signal.SIGINT)
         said, _ = tracer.communicate()
-    if not list(base.parent.glob(f"{base.name}.blktrace.*")):
+        if files_of(base):
+            dropped = write_notes(base, command, said)
+    if not files_of(base):
         raise BlkvizError(f"blktrace: {(said.strip().splitlines() or ['no message'])[0]}")
-    return code, said
+    return code, dropped
+
+
+def files_of(base: Path) -> list[Path]:
+    return list(base.parent.glob(f"{base.name}.blktrace.*"))
+
+
+def write_notes(base: Path, command: list[str], said: str) -> int:
+    """Leave the notes beside a recording; how many events were dropped."""
+    dropped = sum(int(a or b) for a, b in DROPPED.findall(said))
+    notes = {"command": " ".join(command), "dropped": dropped, "blktrace": said[-2000:]}
+    partial = base.with_name(f".{base.name}{NOTES_SUFFIX}")
+    partial.write_text(json.dumps(notes, indent=1) + "\n")
+    partial.replace(base.with_name(base.name + NOTES_SUFFIX))
+    return dropped
 
 
 def running(tracer: subprocess.Popen[str], base: Path) -> bool:
@@ -118,7 +153,7 @@ def running(tracer: subprocess.Popen[str], base: Path) -> bool:
     for _ in range(100):
         if tracer.poll() is not None:
             return False
-        if list(base.parent.glob(f"{base.name}.blktrace.*")):
+        if files_of(base):
             time.sleep(0.5)
             return True
         time.sleep(0.1)

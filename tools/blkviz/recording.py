@@ -25,15 +25,17 @@ PER_CPU = re.compile(r"\.blktrace\.\d+$")
 
 @dataclass
 class Notes:
-    """What `blkviz record` saw besides the events.
+    """What is known besides the events.
 
-    `dropped`: (from, to, count) with times of the trace's clock in ns; `reserved`:
-    bytes a second by thread.
+    `dropped`: how many, as blktrace counted them; `reserved`: bytes a second by thread;
+    `names` and `clock` (see model.clock): from events that are not there any more.
     """
 
-    dropped: list[tuple[int, int, int]] = field(default_factory=list)
+    dropped: int = 0
     reserved: dict[int, int] = field(default_factory=dict)
     command: str = ""
+    names: dict[int, str] = field(default_factory=dict)
+    clock: tuple[int, int] | None = None
 
 
 def find(argument: str) -> list[Path]:
@@ -115,7 +117,7 @@ def _add_notes(notes: Notes, file: Path, seen: set[str]) -> None:
     seen.add(str(path))
     try:
         known: dict[str, Any] = json.loads(path.read_text())
-        dropped = [(int(a), int(b), int(n)) for a, b, n in known.get("dropped", [])]
+        dropped = int(known.get("dropped", 0))
         reserved = {int(pid): int(rate) for pid, rate in known.get("reserved", {}).items()}
         notes.command = str(known.get("command", notes.command))
     except (OSError, ValueError, TypeError, AttributeError):

@@ -242,10 +242,10 @@ class Disk:
     def cfq(self, player: Player, mode: str, text: str) -> None:
         if not self.messages:
             return
+        self.note(player.pid, 0, f"cfq {player.pid}{mode} {player.cls} {text}")
         if player.cls.startswith("BW") and text.startswith("dispatch"):
             deadline = self.random.randrange(-8_000, 90_000)
-            text += f" tokens {int(player.tokens)} deadline_us {deadline}"
-        self.note(player.pid, 0, f"cfq {player.pid}{mode} {player.cls} {text}")
+            self.cfq(player, mode, f"tokens {int(player.tokens)} rate {player.reserved} deadline_us {deadline}")
 
     def serve(self, player: Player, cpu: int, mode: str, length: int = 0) -> None:
         """One request, from its queueing to its completion."""

@@ -99,7 +99,7 @@ function buildPanels() {
       (canvas) => drawSlices(canvas, trace, page.view, page.shown));
   }
   const series = (id, name, height, title, text, format, asLine) => {
-    if (c[`${name}.time`].length) seriesLegend(panel(id, height, title, text, (canvas) => drawSeries(canvas, trace, page.view, page.shown, name, format, asLine)), name);
+    if (c[`${name}.time`].length) seriesLegend(panel(id, height, title, text, (canvas) => drawSeries(canvas, trace, page.view, page.shown, name, format, asLine)), name, !asLine);
   };
   series("tokens", "tokens", 90, "BW tokens", "Bytes that a reservation may still send.", (value) => formatBytes(value), true);
   series("deadlines", "deadlines", 90, "BW deadlines", "Time left at dispatch; ✕ below zero: missed.", (value) => formatSpan(value * 1000), false);
@@ -115,13 +115,13 @@ function note(canvas, text) {
   s.g.fillText(text, 6, s.height / 2);
 }
 
-function seriesLegend(row, name) {
+function seriesLegend(row, name, marks) {
   const { trace } = page;
-  lineLegend(row.info, trace.seriesPids(name).slice(0, FEW).map((pid) => [trace.processes[trace.byPid.get(pid)] || { name: "?", pid }]));
+  lineLegend(row.info, [...trace.seriesRows(name).keys()].slice(0, FEW).map((pid) => [trace.processes[trace.byPid.get(pid)] || { name: "?", pid }]), marks);
 }
 
-/** Names with the line that each has. */
-function lineLegend(parent, entries) {
+/** Names with the line, or the mark, that each has. */
+function lineLegend(parent, entries, marks = false) {
   const box = add(parent, "p");
   entries.forEach(([process], rank) => {
     const entry = add(box, "span");
@@ -129,6 +129,7 @@ function lineLegend(parent, entries) {
     const canvas = add(entry, "canvas");
     canvas.style.cssText = "width:30px;height:10px";
     canvas.dataset.rank = rank;
+    if (marks) canvas.dataset.mark = rank % 3;
     add(entry, "span", `${process.name} ${process.pid}`);
   });
 }
@@ -137,7 +138,8 @@ function paintLegends() {
   for (const canvas of document.querySelectorAll("canvas[data-rank]")) {
     const s = surface(canvas), rank = Number(canvas.dataset.rank) % 6;
     if (!s) continue;
-    s.g.strokeStyle = theme.colours[`p${rank}`];
+    s.g.strokeStyle = s.g.fillStyle = theme.colours[`p${rank}`];
+    if (canvas.dataset.mark) { mark(s.g, Number(canvas.dataset.mark), 15, 5, 3); continue; }
     s.g.lineWidth = 2;
     s.g.setLineDash(PROCESS_DASHES[rank]);
     s.g.beginPath();
@@ -217,6 +219,7 @@ function choose() {
   page.few = places.slice(0, FEW);
   $("chosen").textContent = `${places.length} of ${trace.processes.length} shown` + (places.length > MOST_LANES ? `, ${MOST_LANES} lanes` : "");
   buildRows();
+  paintLegends();
   changed();
 }
 
@@ -359,7 +362,7 @@ function select(request) {
 /** What is at a point of a panel goes into the tooltip. */
 function point(row, x, y, { clientX, clientY }) {
   const { trace, view, tooltip } = page, time = view.time(x);
-  if (row.id === "head") { pointAtHead(row, x, y, clientX, clientY); return; }
+  if (row.id === "position") { pointAtHead(row, x, y, clientX, clientY); return; }
   if (row.id === "slices") {
     const starts = trace.c["s.start"], i = lowerBound(starts.length, (k) => starts[k] > time) - 1;
     if (i >= 0 && starts[i] + trace.c["s.lasts"][i] >= time) tooltip.show(`s${i}`, clientX, clientY, (element) => fillSlice(element, trace, i));
@@ -376,14 +379,13 @@ function point(row, x, y, { clientX, clientY }) {
 }
 
 function pointAtHead(row, x, y, clientX, clientY) {
-  const { trace, view } = page, { completionTimes, byCompletion, c } = trace, height = row.canvas.clientHeight;
+  const { trace, view } = page, { completionTimes, byCompletion, c } = trace, place = headScale(trace, row.canvas.clientHeight);
   const first = lowerBound(completionTimes.length, (i) => completionTimes[i] >= view.time(x - 6));
   let best = -1, distance = 49;
   for (let n = first; n < completionTimes.length && completionTimes[n] <= view.time(x + 6); n++) {
     const i = byCompletion[n];
-    if (!page.shown[c["r.process"][i]]) continue;
-    const py = height - 8 - (c["r.sector"][i] + c["r.length"][i] / 512 - trace.minSector) / Math.max(1, trace.maxSector - trace.minSector) * (height - 16);
-    const away = (view.x(completionTimes[n]) - x) ** 2 + (py - y) ** 2;
+    if (!page.shown[c["r.process"][i]] || !c["r.length"][i]) continue;
+    const away = (view.x(completionTimes[n]) - x) ** 2 + (place(c["r.sector"][i] + c["r.length"][i] / 512) - y) ** 2;
     if (away < distance) { distance = away; best = i; }
   }
   if (best >= 0) { if (!page.tooltip.kept) select(best); showRequest(best, clientX, clientY); } else page.tooltip.hide();
@@ -471,7 +473,6 @@ async function load(data, text) {
   showHead();
   buildChoices();
   choose();
-  paintLegends();
   changed(true);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The panels. Each draws [view.t0, view.t1] into a canvas; some can be pointed at.
 
-const LANE_TOP = 9, LANE_BOTTOM = 7, JOIN_PIXELS = 2, MOST_MARKS = 500;
+const LANE_TOP = 9, LANE_BOTTOM = 7, JOIN_PIXELS = 2, MOST_A_COLUMN = 2, MOST_MARKS = 500;
 
 class View {
   constructor(duration) { this.duration = duration; this.t0 = 0; this.t1 = duration; this.width = 1; }
@@ -17,10 +17,10 @@ class View {
   }
 }
 
-/** Slices by process, for the bars above the lanes. */
-function slicesByPid(trace) {
+/** Rows by process, in their order. */
+function rowsByPid(pids) {
   const found = new Map();
-  trace.c["s.pid"].forEach((pid, i) => { if (!found.has(pid)) found.set(pid, []); found.get(pid).push(i); });
+  pids.forEach((pid, i) => { if (!found.has(pid)) found.set(pid, []); found.get(pid).push(i); });
   return found;
 }
 
@@ -92,10 +92,15 @@ function drawLaneSlices(s, trace, lane, view) {
   }
 }
 
-/** Requests from dispatch (top) to completion (bottom); neighbours of a kind are joined. */
+/**
+ * Requests from dispatch (top) to completion (bottom); neighbours of a kind are joined. A column of pixels with too
+ * many for lines is divided as its requests are, and so is each of a lane with more of them than pixels: lines
+ * would show the kind that is drawn last, and slowly.
+ */
 function drawRequests(s, trace, lane, view) {
-  const { g, height } = s, { c, completed, kind } = trace, rows = lane.requests.rows;
+  const { g, width, height } = s, { c, completed, kind } = trace, rows = lane.requests.rows;
   const [first, last] = trace.range(rows, c["r.dispatched"], lane.requests.longest, view.t0, view.t1);
+  const columns = requestColumns(trace, rows.subarray(first, last), view, Math.ceil(width)), most = last - first > width ? 0 : MOST_A_COLUMN;
   const lines = [[], [], [], []], areas = [[], [], [], []];
   const before = [[-9, -9], [-9, -9], [-9, -9], [-9, -9]];
   let run = null;
@@ -112,6 +117,7 @@ function drawRequests(s, trace, lane, view) {
     const i = rows[n];
     if (completed[i] < view.t0 || c["r.flags"][i] & NO_DISPATCH) continue;
     const k = kind[i], d = view.x(c["r.dispatched"][i]), e = view.x(completed[i]);
+    if (e - d < JOIN_PIXELS && columns.all[Math.floor(d)] > most) continue;
     if (run && run.k === k && d - run.d1 <= JOIN_PIXELS && k !== UNFINISHED) {
       run.d1 = d;
       run.c0 = Math.min(run.c0, e);
@@ -122,7 +128,42 @@ function drawRequests(s, trace, lane, view) {
     }
   }
   flush();
+  paintColumns(g, columns, most, LANE_TOP, Math.floor(height - LANE_BOTTOM));
   paintRequests(g, lines, areas, LANE_TOP, height - LANE_BOTTOM);
+}
+
+/** How many short requests are dispatched in each column of pixels: of each kind, and of all. */
+function requestColumns(trace, rows, view, width) {
+  const { c, completed, kind } = trace, starts = c["r.dispatched"], flags = c["r.flags"];
+  const kinds = KINDS.map(() => new Uint32Array(width)), all = new Uint32Array(width);
+  const short = JOIN_PIXELS / view.width * view.span;
+  for (const i of rows) {
+    if (flags[i] & NO_DISPATCH || completed[i] - starts[i] >= short || starts[i] < view.t0) continue;
+    const x = Math.floor(view.x(starts[i]));
+    if (x < width) { kinds[kind[i]][x]++; all[x]++; }
+  }
+  return { kinds, all };
+}
+
+/** Each column of more than `most` from top to bottom: the parts of the kinds that it has, none of them invisible. */
+function paintColumns(g, { kinds, all }, most, top, bottom) {
+  if (!all.some((count) => count > most)) return;
+  const image = new ImageData(all.length, bottom), pixels = new Uint32Array(image.data.buffer);
+  const tiles = KINDS.map((name) => theme.tiles[name]);
+  for (let x = 0; x < all.length; x++) {
+    let left = all[x], y = top;
+    if (left <= most) continue;
+    for (let k = 0; k < kinds.length; k++) {
+      const count = kinds[k][x];
+      if (!count) continue;
+      left -= count;
+      // a pixel at least is left for each of the others
+      const others = kinds.slice(k + 1).filter((counts) => counts[x]).length;
+      const end = Math.min(bottom - others, y + Math.max(1, Math.round((bottom - y) * count / (count + left))));
+      for (; y < end; y++) pixels[y * all.length + x] = tiles[k][(y & 7) << 3 | x & 7];
+    }
+  }
+  paintImage(g, image);
 }
 
 function paintRequests(g, lines, areas, top, bottom) {
@@ -230,14 +271,22 @@ const driveKind = (bin) => (bin < 2 ? "cached" : bin < 10 ? "sequential" : "seek
 
 // --- head position (part 4) ---
 
+/** Where a sector is in a panel of this height. */
+function headScale(trace, height) {
+  const low = trace.minSector, range = Math.max(1, trace.maxSector - low), room = height - 16;
+  return (sector) => height - 8 - (sector - low) / range * room;
+}
+
 function drawHead(canvas, trace, view, shown) {
   const s = surface(canvas);
   if (!s) return;
-  const { g, width, height } = s, { c, byCompletion, completionTimes, kind } = trace;
-  const low = trace.minSector, range = Math.max(1, trace.maxSector - low), room = height - 16;
-  const y = (sector) => height - 8 - (sector - low) / range * room;
+  const { g, width, height } = s, { c, byCompletion, completionTimes, kind } = trace, y = headScale(trace, height);
   timeGrid(g, view, width, height);
-  sectorScale(g, trace, y, width);
+  const scale = sectorScale(trace, y);
+  g.strokeStyle = theme.colours.grid;
+  g.beginPath();
+  for (const [, at] of scale) { g.moveTo(0, at); g.lineTo(width, at); }
+  g.stroke();
   const first = lowerBound(completionTimes.length, (i) => completionTimes[i] >= view.t0);
   const last = lowerBound(completionTimes.length, (i) => completionTimes[i] > view.t1);
   const columns = Math.ceil(width) + 1;
@@ -266,38 +315,36 @@ function drawHead(canvas, trace, view, shown) {
       points[(py | 0) * columns + column] |= 1 << kind[i];
     }
   }
-  if (many) for (let x = 0; x < columns; x++) if (highest[x] > 0) { g.moveTo(x + 0.5, lowest[x] - 0.5); g.lineTo(x + 0.5, highest[x] + 0.5); }
-  if (many) g.globalAlpha = 0.25;
   g.stroke();
+  g.globalAlpha = 0.25;
+  g.fillStyle = theme.colours.soft;
+  if (many) for (let x = 0; x < columns; x++) if (highest[x] > 0) g.fillRect(x, lowest[x] - 0.5, 0.7, highest[x] - lowest[x] + 1);
   g.globalAlpha = 1;
   if (many) headPoints(g, points, columns, Math.floor(height));
   else for (let n = 0; n < marks.length; n += 3) { g.fillStyle = g.strokeStyle = theme.colours[KINDS[marks[n + 2]]]; mark(g, marks[n + 2], marks[n], marks[n + 1], 2); }
+  for (const [text, at] of scale) label(g, text, 4, at, theme.colours.soft);
   lostBands(g, trace, view, width, height, false);
 }
 
 /** So many points that each is a pixel; the kinds differ by their size as well. */
 function headPoints(g, points, columns, rows) {
-  for (const [k, size] of [[UNFINISHED, 1], [CACHED, 1], [SEQUENTIAL, 1.6], [SEEK, 2.2]]) {
-    g.fillStyle = theme.colours[KINDS[k]];
-    g.beginPath();
-    for (let y = 0; y < rows; y++) for (let x = 0; x < columns; x++) if (points[y * columns + x] & 1 << k) g.rect(x, y, size, size);
-    g.fill();
+  const image = new ImageData(columns, rows), pixels = new Uint32Array(image.data.buffer), last = columns * (rows - 1) - 1;
+  for (const [k, more] of [[UNFINISHED, []], [CACHED, []], [SEQUENTIAL, [1]], [SEEK, [1, columns, columns + 1]]]) {
+    const colour = theme.pixels[KINDS[k]];
+    for (let at = 0; at < last; at++) {
+      if (!(points[at] & 1 << k)) continue;
+      pixels[at] = colour;
+      for (const step of more) pixels[at + step] = colour;
+    }
   }
+  paintImage(g, image);
 }
 
-function sectorScale(g, trace, y, width) {
-  const gib = 2097152, low = trace.minSector / gib, high = trace.maxSector / gib;
-  g.strokeStyle = theme.colours.grid;
-  g.fillStyle = theme.colours.soft;
-  const { step, values } = ticks(low, high, 4);
-  for (const value of values) {
-    const at = Math.round(y(value * gib)) + 0.5;
-    g.beginPath();
-    g.moveTo(0, at);
-    g.lineTo(width, at);
-    g.stroke();
-    label(g, `${value.toFixed(Math.max(0, Math.min(6, Math.ceil(-Math.log10(step)))))} GiB`, 4, at, theme.colours.soft);
-  }
+/** Round positions of the head, and where they are in the panel. */
+function sectorScale(trace, y) {
+  const gib = 2097152, { step, values } = ticks(trace.minSector / gib, trace.maxSector / gib, 4);
+  const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step))));
+  return values.map((value) => [`${value.toFixed(digits)} GiB`, Math.round(y(value * gib)) + 0.5]);
 }
 
 // --- classes, slices ---
@@ -333,7 +380,7 @@ function drawClasses(canvas, trace, view, shown) {
 function drawSlices(canvas, trace, view, shown) {
   const s = surface(canvas);
   if (!s) return;
-  const { g, width, height } = s, { c } = trace, top = 4, bottom = height - 4;
+  const { g, width, height } = s, { c } = trace, top = 4, bottom = height - 9;
   timeGrid(g, view, width, height);
   const n = c["s.start"].length;
   let end = -1;
@@ -355,12 +402,12 @@ function drawSlices(canvas, trace, view, shown) {
     const text = words.find((word) => g.measureText(word).width < Math.min(x1, width) - Math.max(x0, 0) - 8);
     if (text) label(g, text, Math.max(x0, 0) + 4, (top + bottom) / 2, theme.colours.ink);
   }
-  drawIdles(g, trace, view, bottom);
+  drawIdles(g, trace, view, shown, height);
   lostBands(g, trace, view, width, height, false);
 }
 
 /** Where CFQ waited for the next request of a queue, and where a queue was preempted. */
-function drawIdles(g, trace, view, bottom) {
+function drawIdles(g, trace, view, shown, height) {
   const { c } = trace;
   g.fillStyle = theme.colours.ink;
   for (const [name, letter] of [["idles", "…"], ["preemptions", "▼"]]) {
@@ -368,9 +415,9 @@ function drawIdles(g, trace, view, bottom) {
     const times = c[`${name}.time`];
     const first = lowerBound(times.length, (i) => times[i] >= view.t0);
     for (let i = first; i < times.length && times[i] <= view.t1; i++) {
-      const x = view.x(times[i]);
-      if (x - end < 9) continue;
-      g.fillText(letter, x - 4, name === "idles" ? bottom - 2 : 5);
+      const x = view.x(times[i]), place = trace.byPid.get(c[`${name}.pid`][i]);
+      if (x - end < 9 || place !== undefined && !shown[place]) continue;
+      g.fillText(letter, x - 4, name === "idles" ? height - 7 : 5);
       end = x;
     }
   }
@@ -383,40 +430,44 @@ function drawSeries(canvas, trace, view, shown, name, format, asLine) {
   const s = surface(canvas);
   if (!s) return;
   const { g, width, height } = s, { c } = trace;
-  const times = c[`${name}.time`], pids = c[`${name}.pid`], values = c[`${name}.value`];
+  const times = c[`${name}.time`], values = c[`${name}.value`], series = [];
   timeGrid(g, view, width, height);
-  const order = trace.seriesPids(name);
-  const first = Math.max(0, lowerBound(times.length, (i) => times[i] >= view.t0) - order.length);
-  let low = 0, high = 0, last = first;
-  for (; last < times.length && times[last] <= view.t1; last++) { low = Math.min(low, values[last]); high = Math.max(high, values[last]); }
-  last = Math.min(times.length, last + order.length);
+  let low = 0, high = 0;
+  [...trace.seriesRows(name)].forEach(([pid, rows], rank) => {
+    const place = trace.byPid.get(pid);
+    if (place !== undefined && !shown[place]) return;
+    // a line begins with the message before the view and ends with the one behind it
+    const first = Math.max(0, lowerBound(rows.length, (k) => times[rows[k]] >= view.t0) - Number(asLine));
+    const last = lowerBound(rows.length, (k) => times[rows[k]] > view.t1);
+    for (let k = first; k < last; k++) { low = Math.min(low, values[rows[k]]); high = Math.max(high, values[rows[k]]); }
+    series.push([rank, rows.slice(first, last + Number(asLine))]);
+  });
   if (high === low) high = low + 1;
   const y = (value) => height - 7 - (value - low) / (high - low) * (height - 14);
   if (low < 0) { g.fillStyle = theme.patterns.idle; g.globalAlpha = 0.25; g.fillRect(0, y(0), width, height - y(0)); g.globalAlpha = 1; }
-  order.forEach((pid, rank) => {
-    const place = trace.byPid.get(pid);
-    if (place !== undefined && !shown[place]) return;
+  for (const [rank, rows] of series) {
     g.strokeStyle = g.fillStyle = theme.colours[`p${rank % 6}`];
-    if (asLine) seriesLine(g, view, times, pids, values, pid, first, last, y, rank);
-    else seriesMarks(g, view, times, pids, values, pid, first, last, y, rank);
-  });
-  for (const value of ticks(low, high, 3).values) label(g, format(value), 4, y(value), theme.colours.soft);
+    if (asLine) seriesLine(g, view, times, values, rows, y, rank);
+    else seriesMarks(g, view, times, values, rows, y, rank);
+  }
   g.strokeStyle = theme.colours.soft;
   g.beginPath();
   g.moveTo(0, y(0));
   g.lineTo(width, y(0));
   g.stroke();
+  // bytes are counted in powers of 1024
+  const unit = name === "tokens" ? 1024 ** Math.floor(Math.log2(high - low) / 10) : 1;
+  for (const value of ticks(low / unit, high / unit, 3).values) label(g, format(value * unit), 4, y(value * unit), theme.colours.soft);
   lostBands(g, trace, view, width, height, false);
 }
 
-function seriesLine(g, view, times, pids, values, pid, first, last, y, rank) {
+function seriesLine(g, view, times, values, rows, y, rank) {
   g.lineWidth = 1.4;
-  g.setLineDash(last - first < 6000 ? PROCESS_DASHES[rank % 6] : []);
+  g.setLineDash(rows.length < 6000 ? PROCESS_DASHES[rank % 6] : []);
   g.beginPath();
   let before = null, column = -1, low = 0, high = 0;
   const flush = () => { if (column >= 0 && high > low) { g.moveTo(column, high); g.lineTo(column, low); g.moveTo(column, before); } };
-  for (let i = first; i < last; i++) {
-    if (pids[i] !== pid) continue;
+  for (const i of rows) {
     const x = view.x(times[i]), py = y(values[i]);
     if (before === null) g.moveTo(x, py);
     else if (Math.round(x) === column) { low = Math.min(low, py); high = Math.max(high, py); before = py; continue; }
@@ -429,12 +480,11 @@ function seriesLine(g, view, times, pids, values, pid, first, last, y, rank) {
   g.setLineDash([]);
 }
 
-function seriesMarks(g, view, times, pids, values, pid, first, last, y, rank) {
+function seriesMarks(g, view, times, values, rows, y, rank) {
   let column = -1, lowest = 0;
   const put = (x, value) => mark(g, value < 0 ? UNFINISHED : rank % 3, x, y(value), 2);
   g.lineWidth = 1.4;
-  for (let i = first; i < last; i++) {
-    if (pids[i] !== pid) continue;
+  for (const i of rows) {
     const x = Math.round(view.x(times[i]) / 2) * 2;
     if (x === column) { lowest = Math.min(lowest, values[i]); continue; }
     if (column >= 0) put(column, lowest);
@@ -473,19 +523,14 @@ function drawThroughput(canvas, trace, view, shown, few) {
   const reserved = few.map((place) => trace.processes[place].reserved);
   const most = Math.max(1, ...reserved.map((rate) => rate * 1.1), ...Array.from(total, (bytes) => bytes * perSecond)) * 1.05;
   const y = (rate) => height - 5 - rate / most * (height - 12);
-  for (const value of ticks(0, most / 1048576, 4).values) {
-    const at = Math.round(y(value * 1048576)) + 0.5;
-    g.strokeStyle = theme.colours.grid;
-    g.beginPath();
-    g.moveTo(0, at);
-    g.lineTo(width, at);
-    g.stroke();
-    label(g, `${short(value)} MiB/s`, 4, at, theme.colours.soft);
-  }
+  const scale = ticks(0, most / 1048576, 4).values.map((value) => [value, Math.round(y(value * 1048576)) + 0.5]);
+  g.strokeStyle = theme.colours.grid;
+  g.beginPath();
+  for (const [, at] of scale) { g.moveTo(0, at); g.lineTo(width, at); }
+  g.stroke();
   const path = (bins) => {
     bins.forEach((bytes, bin) => {
       const x0 = view.x(from + bin * step), x1 = view.x(from + (bin + 1) * step), at = y(bytes * perSecond);
-      if (!bin) g.moveTo(x0, at);
       g.lineTo(x0, at);
       g.lineTo(x1, at);
     });
@@ -512,20 +557,26 @@ function drawThroughput(canvas, trace, view, shown, few) {
     g.stroke();
     g.setLineDash([]);
   });
-  few.forEach((place, rank) => {
-    if (!reserved[rank]) return;
-    const at = y(reserved[rank]), colour = theme.colours[`p${rank % 6}`];
-    g.strokeStyle = colour;
+  const promised = few.map((place, rank) => [place, rank, y(reserved[rank])]).filter(([, rank]) => reserved[rank]);
+  for (const [, rank, at] of promised) {
+    // lines in one place take turns
+    const same = promised.filter(([, , other]) => Math.abs(other - at) < 2);
+    g.strokeStyle = theme.colours[`p${rank % 6}`];
     g.lineWidth = 2.2;
-    g.setLineDash([16, 4]);
+    g.setLineDash([16, 20 * same.length - 16]);
+    g.lineDashOffset = -20 * same.findIndex(([, other]) => other === rank);
     g.beginPath();
     g.moveTo(0, at);
     g.lineTo(width, at);
     g.stroke();
-    g.setLineDash([]);
+  }
+  g.setLineDash([]);
+  g.lineDashOffset = 0;
+  for (const [place, rank, at] of promised) {
     const text = `${trace.processes[place].name} reserved ${formatBytes(reserved[rank], "/s")}`;
-    label(g, text, width - g.measureText(text).width - 6 - (rank % 3) * 165, at - 9, colour);
-  });
+    label(g, text, width - g.measureText(text).width - 6 - (rank % 3) * 165, Math.max(7, at - 9 - Math.floor(rank / 3) * 14), theme.colours[`p${rank % 6}`]);
+  }
+  for (const [value, at] of scale) label(g, `${short(value)} MiB/s`, 4, Math.min(at, height - 7), theme.colours.soft);
   lostBands(g, trace, view, width, height, false);
 }
 

@@ -101,7 +101,7 @@ async function fillRequest(element, trace, i, still, close) {
     const row = add(table, "tr");
     const note = event.letter === "m";
     add(row, "td", (event.time / 1e9).toFixed(9), "number time");
-    add(row, "td", ((event.time - events[0].time) / 1e3).toFixed(1), "number");
+    add(row, "td", ((event.time - events[0].time) / 1e3).toFixed(1), "number after");
     add(row, "td", `${event.letter} ${event.word}`, "event");
     add(row, "td", String(event.cpu), "number cpu");
     add(row, "td", String(event.pid), "number pid");

@@ -19,14 +19,14 @@ class Trace {
     this.lanes = this.processes.map((process, place) => ({ process, place }));
     this.fillLanes("requests", columns["r.process"], columns["r.dispatched"], this.completed);
     this.fillLanes("calls", columns["c.process"], columns["c.start"], this.callEnd);
-    this.slices = slicesByPid(this);
+    this.slices = rowsByPid(columns["s.pid"]);
     this.longest = this.lanes.reduce((most, lane) => Math.max(most, lane.requests.longest), 0);
     this.overview = new Float64Array(400);
     this.byCompletion.forEach((i) => {
       const bin = Math.min(399, Math.floor(this.completed[i] / this.duration * 400));
       this.overview[bin] += columns["r.length"][i];
     });
-    this.ranks = {};
+    this.series = {};
     this.eventsReady = null;
     this.e = null;
   }
@@ -59,9 +59,9 @@ class Trace {
     this.completionTimes = Float64Array.from(this.byCompletion, (i) => times[i]);
   }
 
-  /** The processes of a series; their places in it choose colour and line. */
-  seriesPids(name) {
-    return this.ranks[name] ||= [...new Set(this.c[`${name}.pid`])].sort((a, b) => a - b);
+  /** The rows of each process of a series; the places of the processes choose colour and line. */
+  seriesRows(name) {
+    return this.series[name] ||= new Map([...rowsByPid(this.c[`${name}.pid`])].sort((a, b) => a[0] - b[0]));
   }
 
   /** Rows of each process, in the order of time, and the longest of them. */

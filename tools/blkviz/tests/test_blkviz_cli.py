@@ -12,12 +12,13 @@ import sys
 import time
 import urllib.request
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from blkviz import model, parse, perfetto, synth
+from blkviz import live, model, parse, perfetto, record, synth
+from blkviz.errors import NoTraceError
 from blkviz.parse import Source
 
 TOOL = Path(__file__).resolve().parents[1] / "blkviz"
@@ -116,11 +117,21 @@ while [ $# -gt 0 ]; do
 done
 [ "$device" = /dev/none ] && { echo "Invalid path $device specified" >&2; exit 1; }
 cat "$FAKE_SYSFS/class/block/sdx/trace/vfs" > "$FAKE_SYSFS/during"
-end() { cp "$FAKE_TRACE" "$folder/$name.blktrace.0"; kill $!; exit 0; }
+end() {
+	# long enough for a second signal to come
+	: > "$FAKE_SYSFS/ending"
+	sleep 0.4
+	if [ "$name" = - ]; then cat "$FAKE_TRACE"; else cp "$FAKE_TRACE" "$folder/$name.blktrace.0"; fi
+	kill $!
+	echo "$device" > "$FAKE_SYSFS/ended"
+	[ "$name" = - ] || echo "  Total:                   530 events (dropped 30),       25 KiB data"
+	echo "You have 30 (  5.4%) dropped events" >&2
+	exit 0
+}
 trap end INT
-: > "$folder/$name.blktrace.0"
-sleep 100 &
-while :; do wait; done
+if [ "$name" = - ]; then cat "$FAKE_TRACE"; else : > "$folder/$name.blktrace.0"; fi
+sleep 100 > /dev/null 2>&1 &
+wait
 """
 
 
@@ -153,32 +164,113 @@ def test_record_switches_the_messages_on_and_off_again(machine: dict[str, str], 
     assert json.loads(blkviz(tmp_path / "base", "--json").stdout)["events"] > 400
 
 
+def test_what_blktrace_dropped_is_noted_and_told(machine: dict[str, str], tmp_path: Path) -> None:
+    done = blkviz("record", "-o", tmp_path / "base", "-w", "0.1", "sdx", env=machine)
+    assert b"30 events were dropped" in done.stderr
+    assert json.loads((tmp_path / "base.blkviz.json").read_text())["dropped"] == 30
+    problems = json.loads(blkviz(tmp_path / "base", "--json").stdout)["problems"]
+    assert any("30 events were dropped" in problem for problem in problems)
+
+
+def test_notes_of_an_older_recording_do_not_stay(machine: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "none.blkviz.json").write_text('{"dropped": 7}')
+    assert blkviz("record", "-o", tmp_path / "none", "-w", "0.1", "none", env=machine).returncode == 1
+    assert not (tmp_path / "none.blkviz.json").exists()
+
+
+def test_record_follows_a_link_to_the_device(machine: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "by-id").mkdir()
+    (tmp_path / "by-id/disk-4711").symlink_to("/dev/sdx")
+    done = blkviz("record", "-w", "0.1", tmp_path / "by-id/disk-4711", env=machine, cwd=tmp_path)
+    assert (done.returncode, b"no messages" in done.stderr) == (0, False), done.stderr
+    assert (tmp_path / "sys/during").read_text().strip() == "1"
+    assert (tmp_path / "sys/ended").read_text().strip() == "/dev/sdx"
+    assert (tmp_path / "sdx.blktrace.0").exists()
+
+
+def test_another_node_of_a_device_is_known_by_its_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As /dev/mapper/home is where no udev makes links."""
+    (tmp_path / "devices/dm-0").mkdir(parents=True)
+    (tmp_path / "dev/block").mkdir(parents=True)
+    (tmp_path / "dev/block/1:3").symlink_to(tmp_path / "devices/dm-0")
+    monkeypatch.setattr(record, "SYSFS", tmp_path)
+    monkeypatch.setattr(Path, "is_block_device", lambda path: path.name == "null")
+    assert record.device_of("/dev/null") == (Path("/dev/null"), "dm-0")
+    assert record.device_of("sdx") == (Path("/dev/sdx"), "sdx")
+
+
+def test_a_refused_mask_is_named(machine: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel says no more than EINVAL, and not of which file."""
+    write = Path.write_text
+
+    def refuse(path: Path, text: str) -> int:
+        if path.name == "vfs_mask" and text == "read,fly":
+            raise OSError(22, "Invalid argument")
+        return write(path, text)
+
+    monkeypatch.setattr(Path, "write_text", refuse)
+    monkeypatch.setattr(record, "SYSFS", tmp_path / "sys")
+    with pytest.raises(NoTraceError, match="^--mask read,fly: [^\n]*$"), record.vfs_messages("sdx", "read,fly"):
+        raise AssertionError("not refused")
+    assert switches(tmp_path) == ("0", "read,write")
+
+
 def test_record_for_some_seconds(machine: dict[str, str], tmp_path: Path) -> None:
     assert blkviz("record", "-o", tmp_path / "base", "-w", "0.1", "sdx", env=machine).returncode == 0
     assert (tmp_path / "base.blktrace.0").stat().st_size > 1000
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
+
+
+def heed_all() -> None:
+    """In a new process: nohup, and a shell's background, ignore some."""
+    for number in ENDING:
+        signal.signal(number, signal.SIG_DFL)
+
+
+def wait_for(there: Callable[[], bool]) -> None:
+    for _ in range(400):
+        if there():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not come")
+
+
+@pytest.mark.parametrize(("number", "times"), [*((number, 1) for number in ENDING), (signal.SIGHUP, 2)])
 def test_interrupted_record_switches_off_and_keeps_the_trace(
-    machine: dict[str, str], tmp_path: Path, number: signal.Signals
+    machine: dict[str, str], tmp_path: Path, number: signal.Signals, times: int
 ) -> None:
     running = subprocess.Popen(
         [sys.executable, TOOL, "record", "-o", tmp_path / "base", "sdx", "--", "sleep", "100"],
-        env={**os.environ, **machine}, stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        env={**os.environ, **machine}, stderr=subprocess.PIPE, preexec_fn=heed_all)
     try:
-        for _ in range(200):
-            if (tmp_path / "sys/during").exists():
-                break
-            time.sleep(0.05)
+        wait_for((tmp_path / "sys/during").exists)
         time.sleep(0.8)
         running.send_signal(number)
+        if times == 2:
+            wait_for((tmp_path / "sys/ending").exists)
+            running.send_signal(number)
         _, said = running.communicate(timeout=30)
     finally:
         running.kill()
     assert running.returncode == 130, said
     assert switches(tmp_path) == ("0", "read,write")
     assert (tmp_path / "base.blktrace.0").stat().st_size > 1000
+    assert json.loads((tmp_path / "base.blkviz.json").read_text())["command"] == "sleep 100"
+
+
+def test_record_behind_nohup_goes_on(machine: dict[str, str], tmp_path: Path) -> None:
+    running = subprocess.Popen(
+        [sys.executable, TOOL, "record", "-o", tmp_path / "base", "sdx", "--", "sh", "-c", "sleep 2; exit 7"],
+        env={**os.environ, **machine}, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    try:
+        wait_for((tmp_path / "sys/during").exists)
+        time.sleep(0.8)
+        running.send_signal(signal.SIGHUP)
+        assert running.wait(30) == 7
+    finally:
+        running.kill()
 
 
 def test_record_on_a_kernel_without_messages_says_so(machine: dict[str, str], tmp_path: Path) -> None:
@@ -226,6 +318,49 @@ def test_live_serves_what_has_come_so_far(tmp_path: Path) -> None:
         assert serving.wait(20) == 0
     finally:
         serving.kill()
+
+
+@pytest.mark.parametrize("number", ENDING)
+def test_interrupted_live_ends_blktrace_and_switches_off(
+    machine: dict[str, str], tmp_path: Path, number: signal.Signals
+) -> None:
+    serving = subprocess.Popen([sys.executable, TOOL, "--live", "sdx", "--port", "0"], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, env={**os.environ, **machine}, preexec_fn=heed_all)
+    assert serving.stdout
+    try:
+        url = serving.stdout.readline().split()[0].decode()
+        assert until(url + "data?after=0", lambda head: head["events"] > 400)["live"]
+        assert switches(tmp_path) == ("1", "read,write")
+        serving.send_signal(number)
+        _, said = serving.communicate(timeout=30)
+    finally:
+        serving.kill()
+    assert serving.returncode == 0, said
+    assert said.decode().splitlines() == ["You have 30 (  5.4%) dropped events"]
+    assert (tmp_path / "sys/ended").exists()
+    assert switches(tmp_path) == ("0", "read,write")
+
+
+def test_live_forgets_events_and_says_so_but_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "LIMIT", 300_000)
+    writer = synth.Writer()
+    synth.Disk(writer, synth.default_players(), cpus=1).play(10000)
+    data = writer.together()
+    whole = model.build(parse.parse([Source("test", data)]))
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as stream, os.fdopen(writing, "wb") as pipe:
+        source = live.Recording(stream, "test")
+        pipe.write(data)
+        pipe.close()
+        wait_for(lambda: source.ended)
+    made = source.payload()
+    assert made and len(source.data) <= 300_000 and source.version == len(data)
+    head = made["head"]
+    assert head["problems"][0].startswith(f"the oldest {len(data) - len(source.data)} bytes were dropped")
+    named = {process.pid: process.name for process in whole.processes}
+    assert {one["name"] == named[one["pid"]] for one in head["processes"]} == {True}
+    assert "?" not in named.values() and head["origin"] > whole.start
+    assert whole.clock and head["clock"] == pytest.approx(whole.clock + (head["origin"] - whole.start) / 1e9, abs=1e-6)
 
 
 def until(url: str, enough) -> dict:

@@ -2,6 +2,13 @@
 """Requests, system calls, slices and processes, from events."""
 
 import random
+import re
+import sys
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -22,10 +29,16 @@ from blkviz.records import (
 from blkviz.recording import Notes
 
 MS = 1_000_000
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def built(writer: synth.Writer, **options) -> model.Model:
     return model.build(parse.parse([Source("test", writer.together())]), **options)
+
+
+def said_of(found: model.Model, request: int) -> list[str]:
+    return [found.events.text(event) for event in found.requests.events_of(request)
+            if found.events.action[event] == records.NOTE_MESSAGE]
 
 
 def letters(found: model.Model, request: int) -> str:
@@ -104,6 +117,16 @@ def test_a_requeued_request_is_dispatched_again() -> None:
     found = built(writer)
     assert letters(found, 0) == "QDRDC"
     assert (found.requests.dispatched[0], found.requests.d2c()[0]) == (50, 10)
+
+
+def test_a_requeued_write_is_not_the_read_of_its_sector() -> None:
+    writer = synth.Writer()
+    writer.event(1, ISSUE, 8, 4096, category=records.WRITE)
+    writer.event(2, REQUEUE, 8, 4096, category=records.WRITE)
+    writer.event(3, ISSUE, 8, 4096)
+    writer.event(4, ISSUE, 8, 4096, category=records.WRITE)
+    found = built(writer)
+    assert [letters(found, 0), letters(found, 1)] == ["D", "DRD"]
 
 
 def test_a_request_that_completes_in_parts_ends_with_the_last() -> None:
@@ -240,6 +263,8 @@ def test_a_lost_leave_does_not_swallow_the_calls_after_it() -> None:
      {"window_us": 8000, "think_us": 120, "seek": 0}),
     ("cfq 4711S BW2 dispatch 81920+1024 queued 0 in drive 1 tokens -4096 deadline_us 250",
      "dispatch", {"tokens": -4096, "deadline_us": 250, "drive": 1}),
+    ("cfq 4711S BW2 tokens 5 rate 3145728 deadline_us -9", "tokens", {"tokens": 5, "rate": 3145728, "deadline_us": -9}),
+    ("cfq 4711S BW2 tokens 5 deadline_us -9", "tokens", {"tokens": 5, "deadline_us": -9}),
     ("cfq 4711S idle7 preempted by 12 BE4", "preempted", {"by": 12}),
     ("cfq 4711S BE4 expired request 12345", "expired", {"request": 12345}),
     ("cfq 4711S BE4", "", {}),
@@ -249,6 +274,22 @@ def test_messages_of_cfq_are_understood(text: str, verb: str, values: dict[str, 
     assert said is not None
     assert (said.pid, said.verb) == (4711, verb)
     assert values.items() <= said.values.items()
+
+
+def test_every_end_of_a_slice_is_known() -> None:
+    """Those that the scheduler's document lists: why slices ended (time, budget of requests, ...)."""
+    text = " ".join((ROOT / "Documentation/block/cfq-iosched.rst").read_text().split())
+    listed = re.search(r"why they ended \(([^)]*)\)", text)
+    assert listed
+    words = [re.split("[ :]", one.strip())[0] for one in listed[1].split(",")]
+    assert list(messages.EXPIRED) == ["", *words]
+    writer = synth.Writer()
+    for number, why in enumerate(messages.EXPIRED[1:]):
+        writer.message(100 * number, "cfq 7S BW2 slice start length_us 100000 queued 1")
+        writer.message(100 * number + 50, f"cfq 7S BW2 slice end {why} dispatched 3 residual_us 0")
+    slices = built(writer).slices
+    assert [messages.EXPIRED[why] for why in slices.why] == list(messages.EXPIRED[1:])
+    assert set(slices.dispatched.tolist()) == {3}
 
 
 def test_messages_of_others_are_passed_over() -> None:
@@ -286,6 +327,48 @@ def test_slices_and_what_cfq_tells_of_them() -> None:
     assert (found.tokens.value.tolist(), found.deadlines.value.tolist()) == ([100], [-7])
     assert (found.idles.time.tolist(), found.preemptions.value.tolist()) == ([160], [9])
     assert found.processes[0].cls == "BW2"
+
+
+def test_tokens_rate_and_deadline_of_a_request() -> None:
+    writer = synth.Writer()
+    writer.process(1, 7, "player")
+    for start, said in ((100, "tokens 5 rate 3145728 deadline_us 40"), (200, "tokens -6 deadline_us -3")):
+        writer.event(start, QUEUE, start, 4096, pid=7)
+        writer.message(start + 10, f"cfq 7S BW2 dispatch {start}+8 queued 0 in drive 1")
+        writer.message(start + 10, "cfq 9S BE4 preempted by 7 BW2")
+        writer.message(start + 10, f"cfq 7S BW2 {said}")
+        writer.event(start + 20, ISSUE, start, 4096)
+        writer.event(start + 50, COMPLETE, start, 4096)
+    writer.message(300, "cfq 7S BW2 tokens 1 rate 3145728 deadline_us 1")
+    found = built(writer)
+    assert [letters(found, 0), letters(found, 1)] == ["QmmDC", "QmmDC"]
+    assert [said_of(found, request)[1] for request in (0, 1)] == [
+        "cfq 7S BW2 tokens 5 rate 3145728 deadline_us 40", "cfq 7S BW2 tokens -6 deadline_us -3"]
+    assert (found.tokens.value.tolist(), found.deadlines.value.tolist()) == ([5, -6, 1], [40, -3, 1])
+    assert [(one.name, one.reserved) for one in found.processes] == [("player", 3145728)]
+
+
+def test_the_deadline_of_a_merged_request() -> None:
+    writer = synth.Writer()
+    writer.event(1, QUEUE, 108, 4096, pid=7)
+    writer.event(2, GETRQ, 108, 4096, pid=7)
+    writer.event(3, QUEUE, 100, 4096, pid=7)
+    writer.event(4, FRONTMERGE, 100, 4096, pid=7)
+    writer.message(5, "cfq 7S BW2 dispatch 100+16 queued 0 in drive 1")
+    writer.message(6, "cfq 7S BW2 tokens 5 rate 9000 deadline_us 40")
+    writer.message(7, "cfq 7S BW2 idle window_us 8000 think_us 1 seek 0")
+    writer.event(8, ISSUE, 100, 2 * 4096)
+    writer.event(9, COMPLETE, 100, 2 * 4096)
+    found = built(writer)
+    assert letters(found, 0) == "QGQFmmDC"
+    assert said_of(found, 0)[1].endswith("deadline_us 40")
+    assert found.processes[0].reserved == 9000
+
+
+def test_a_played_reservation_is_known_by_its_messages() -> None:
+    players = synth.default_players()
+    found = built(synth.make(5000, players=players))
+    assert {one.pid: one.reserved for one in found.processes} == {one.pid: one.reserved for one in players}
 
 
 def test_the_end_of_a_slice_that_began_before_the_trace() -> None:
@@ -347,13 +430,127 @@ def test_the_wall_clock_of_both_byte_orders() -> None:
         assert built(writer).clock == pytest.approx(1_699_999_998.5)
 
 
-def test_drops_that_the_recorder_saw_are_added() -> None:
+def test_drops_that_blktrace_counted_are_told() -> None:
+    """Messages have no number: their loss is in blktrace's count only."""
     writer = synth.Writer()
-    for time in (10, 1000):
-        writer.event(time, QUEUE)
-    found = built(writer, notes=Notes(dropped=[(400, 500, 30), (5000, 6000, 1)]))
-    assert [(one.start, one.end, one.count) for one in found.lost] == [(400, 500, 30)]
-    assert any("30 events were lost" in line for line in model.problems_of(found))
+    writer.event(10, QUEUE)
+    assert model.problems_of(built(writer, notes=Notes(dropped=30)))[0].startswith(
+        "30 events were dropped while recording, where is not known")
+    writer.lose(0, 12)
+    writer.event(1000, QUEUE)
+    assert model.problems_of(built(writer, notes=Notes(dropped=30)))[0].startswith(
+        "30 events were dropped while recording, 12 of them at 1 place (hatched")
+    assert model.problems_of(built(writer, notes=Notes(dropped=12)))[0].startswith("12 events were lost")
+    assert model.problems_of(built(writer))[0].startswith("12 events were lost")
+
+
+# --- the effort ---
+
+
+def dispatches_of_one_sector(count: int) -> synth.Writer:
+    writer = synth.Writer()
+    for number in range(count):
+        writer.event(number, ISSUE, 8, 4096)
+    return writer
+
+
+def a_bio_split_many_times(count: int) -> synth.Writer:
+    writer = synth.Writer()
+    writer.event(0, QUEUE, 0, 512 * count)
+    for number in range(count // 2):
+        writer.event(number, SPLIT, number, 512)
+    for number in range(count // 2):
+        writer.event(count + number, ISSUE, number, 512)
+    return writer
+
+
+def writes_over_reads_in_flight(count: int) -> synth.Writer:
+    writer = synth.Writer()
+    for number in range(count // 3):
+        writer.event(number, ISSUE, 8, 4096)
+    for number in range(count // 3):
+        writer.event(count + number, ISSUE, 8, 4096, category=records.WRITE)
+        writer.event(count + number, COMPLETE, 8, 4096, category=records.WRITE)
+    return writer
+
+
+def small_bios_of_one_sector_with_splits(count: int) -> synth.Writer:
+    writer = synth.Writer()
+    for action in (QUEUE, SPLIT):
+        for number in range(count // 2):
+            writer.event(number, action, 8, 4096)
+    return writer
+
+
+def calls_that_were_never_entered(count: int) -> synth.Writer:
+    writer = synth.Writer()
+    for text in ("enter vfs_read", "leave vfs_open"):
+        for number in range(count // 2):
+            writer.message(number, text)
+    return writer
+
+
+LONG = [dispatches_of_one_sector, a_bio_split_many_times, writes_over_reads_in_flight,
+        small_bios_of_one_sector_with_splits, calls_that_were_never_entered]
+
+
+def steps(work: Callable[[], object]) -> int:
+    """Instructions of model.py that are executed: the same number on any machine."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, arg: Any) -> Any:
+        nonlocal count
+        if frame.f_code.co_filename != model.__file__:
+            return None
+        frame.f_trace_opcodes = True
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_effort_is_linear_in_the_events(kind: Callable[[int], synth.Writer]) -> None:
+    small, large = (parse.parse([Source("test", kind(count).together())]) for count in (300, 1200))
+    assert steps(lambda: model.build(large)) < 5 * steps(lambda: model.build(small))
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_memory_is_linear_in_the_events(kind: Callable[[int], synth.Writer]) -> None:
+    data = kind(4000).together()
+    trace = parse.parse([Source("test", data)])
+    tracemalloc.start()
+    try:
+        found = model.build(trace)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 25 * len(data)
+    assert len(found.requests.events) < 4 * len(found.events)
+
+
+def test_every_part_of_a_bio_has_its_queueing_and_its_splits() -> None:
+    found = built(a_bio_split_many_times(20))
+    assert [letters(found, i) for i in range(10)] == ["QXD", *["QXXD"] * 9]
+    assert found.requests.pid.tolist() == [100] * 10
+
+
+def test_many_gaps_leave_what_is_in_flight_after_them() -> None:
+    writer = synth.Writer()
+    writer.event(1, ISSUE, 8, 4096)
+    for time in (10, 20, 30):
+        writer.lose(0, 1)
+        writer.event(time, ISSUE, 800 + time, 4096)
+    writer.event(40, ISSUE, 8, 4096)
+    writer.event(50, ISSUE, 8, 4096)
+    found = built(writer)
+    assert [bool(flags & model.LOST_COMPLETION) for flags in found.requests.flags] == [True] + 5 * [False]
 
 
 def test_an_empty_trace_has_a_model() -> None:
@@ -382,7 +579,7 @@ def test_every_request_of_a_played_disk_is_found_whole() -> None:
     found = built(synth.make(5000))
     assert len(found.requests) > 500
     assert found.requests.finished().all()
-    assert {letters(found, i) for i in range(len(found.requests))} == {"AQGImDC"}
+    assert {letters(found, i) for i in range(len(found.requests))} == {"AQGImDC", "AQGImmDC"}
     assert found.requests.cls.all()
     assert not found.problems
     assert not found.lost

@@ -289,8 +289,8 @@ def test_a_file_that_is_no_trace_does_not_hide_the_others(tmp_path) -> None:
 def test_notes_beside_a_recording_are_read_and_damage_to_them_ignored(tmp_path) -> None:
     prefix = small().save(tmp_path)
     notes = tmp_path / "sdx.blkviz.json"
-    notes.write_text('{"dropped": [[1, 2, 3]], "reserved": {"100": 5}, "command": "cat"}')
+    notes.write_text('{"dropped": 3, "reserved": {"100": 5}, "command": "cat"}')
     found = recording.read([str(prefix)])[1]
-    assert (found.dropped, found.reserved, found.command) == ([(1, 2, 3)], {100: 5}, "cat")
-    notes.write_text('{"dropped": 7}')
-    assert recording.read([str(prefix)])[1].dropped == []
+    assert (found.dropped, found.reserved, found.command) == (3, {100: 5}, "cat")
+    notes.write_text('{"dropped": [7]}')
+    assert recording.read([str(prefix)])[1].dropped == 0
