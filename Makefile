@@ -13,7 +13,7 @@ export KERNEL STEPS JOBS
 help: ## show this text
 	@echo "Targets:"
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | \
-	  sed -E 's/^([a-z-]+):[^#]*## (.*)/  \1|\2/' | column -t -s '|'
+	  sed -E 's/^([a-z-]+):[^#]*## (.*)/\1|\2/' | awk -F'|' '{ printf "  %-14s %s\n", $$1, $$2 }'
 	@echo
 	@echo "Variables:"
 	@echo "  KERNEL=PATH    source: a git tree, an unpacked tree or a tarball; never modified"

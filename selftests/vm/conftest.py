@@ -11,6 +11,7 @@ import guests
 import pytest
 
 SCENARIO_TIMEOUT = {"plain": 2700.0, "debug": 4000.0}
+KSELFTEST_TIMEOUT = {"plain": 1800.0, "debug": 3600.0}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -78,7 +79,8 @@ def kselftests(logs: Path) -> Callable[[str], guests.Campaign]:
 
     def campaign(flavour: str) -> guests.Campaign:
         if flavour not in done:
-            done[flavour] = guests.run_kselftests(flavour, logs / f"kselftest-{flavour}", 1800)
+            done[flavour] = guests.run_kselftests(flavour, logs / f"kselftest-{flavour}",
+                                                  KSELFTEST_TIMEOUT[flavour])
         return done[flavour]
 
     return campaign

@@ -15,7 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from vm import Result, VMError, build_bwctl, build_static, light_fio, run, scan
+from vm import (Result, VMError, build_bwctl, build_static, emulator_failed, light_fio, run,
+                scan)
 
 GUEST = Path(__file__).resolve().parent / "guest"
 FLAVOURS = ("plain", "debug")
@@ -103,10 +104,12 @@ def parameters(flavour: str) -> list[str]:
 
 
 def boot(command: str, flavour: str, out: Path, timeout: float,
-         env: Mapping[str, str] | None = None, qemu: Sequence[str] = ()) -> Result:
+         env: Mapping[str, str] | None = None, qemu: Sequence[str] = (),
+         again: bool = True) -> Result:
     return run(command, flavour=flavour, kernel=kernel(flavour), cpus=2,
                   memory="1G" if flavour == "plain" else "1500M", timeout=timeout, out=out,
-                  append=parameters(flavour), env={"FLAVOUR": flavour, **(env or {})}, qemu=qemu)
+                  append=parameters(flavour), env={"FLAVOUR": flavour, **(env or {})}, qemu=qemu,
+                  again=again)
 
 
 def build_tools() -> None:
@@ -137,7 +140,10 @@ def drives(out: Path) -> list[str]:
 
 
 def run_scenarios(names: Sequence[str], flavour: str, out: Path, timeout: float) -> Campaign:
-    """Run them in one boot; after one that hung, the rest in another."""
+    """Run them in one boot; after one that hung, the rest in another.
+
+    One in which the emulator failed is run again, with the rest.
+    """
     build_tools()
     campaign = Campaign()
     left = list(names)
@@ -148,7 +154,7 @@ def run_scenarios(names: Sequence[str], flavour: str, out: Path, timeout: float)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "results").unlink(missing_ok=True)
         result = boot(shlex.join([str(GUEST / "run"), *left]), flavour, folder, timeout,
-                      qemu=drives(folder))
+                      qemu=drives(folder), again=False)
         read_results(campaign, left, result, folder)
         left = [name for name in left if name not in campaign.outcomes]
     for name in left:
@@ -159,7 +165,8 @@ def run_scenarios(names: Sequence[str], flavour: str, out: Path, timeout: float)
 def read_results(campaign: Campaign, names: Sequence[str], result: Result,
                  folder: Path) -> None:
     consoles, between = split_console(result.console)
-    campaign.reports += scan(between)
+    if not emulator_failed(between):
+        campaign.reports += scan(between)
     try:
         lines = (folder / "results").read_text().splitlines()
     except OSError:
@@ -170,11 +177,14 @@ def read_results(campaign: Campaign, names: Sequence[str], result: Result,
             continue
         code, seconds = ended.get(name, ("died", "0"))
         console = consoles.get(name, "")
+        if name not in ended and emulator_failed(console):
+            print(f"{name}: the emulator lost a code patch: once more", file=sys.stderr)
+            continue
         log = folder / f"{name}.log"
         campaign.outcomes[name] = Outcome(
             name, int(code) if code.isdigit() else None, int(seconds),
             log.read_text(errors="replace") if log.is_file() else "", console, scan(console))
-    if not campaign.outcomes:
+    if not campaign.outcomes and not emulator_failed(result.console):
         campaign.reports.append(result.why() or "no scenario was run")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import random
 import shlex
 import subprocess
 from pathlib import Path
@@ -77,10 +78,11 @@ python3 -c 'import ctypes; ctypes.CDLL(None).reboot(0x4321fedc)'
     return ran.stdout.decode(errors="replace")
 
 
-def measured(preset: str, out: Path) -> list[dict[str, Any]]:
+def measured(preset: str, out: Path, *settings: str) -> list[dict[str, Any]]:
     """What `disk check` says of a disk of this preset, in a guest of its own."""
+    changed = " ".join(f"--set {setting}" for setting in settings)
     console = in_virtual_time(f"""
-tools/disk/disk create {preset} --name d &&
+tools/disk/disk create {preset} --name d {changed} &&
 tools/disk/disk check d --preset {preset} --json > $OUT/answers.json
 tools/disk/disk remove d
 """, out)
@@ -125,6 +127,56 @@ def test_rpo_at_depth_32_is_twice_as_fast_as_fcfs(check: Any, preset: str) -> No
 
 def test_two_runs_are_the_same_to_the_nanosecond(check: Any, tmp_path: Path) -> None:
     assert measured("barracuda-7200.11", tmp_path) == check("barracuda-7200.11")
+
+
+def test_memory_changes_no_figure(check: Any, tmp_path: Path) -> None:
+    """What allocates memory may sleep, so the block layer hands requests over in another
+    context, some looks at the clock later: without memory that makes the same difference.
+    """
+    with_memory = measured("barracuda-7200.11", tmp_path, "memory_backed=1")
+    assert with_memory == measured("barracuda-7200.11", tmp_path, "blocking=1")
+    for one, other in zip(with_memory, check("barracuda-7200.11"), strict=True):
+        assert one["name"] == other["name"]
+        assert one["measured"] == pytest.approx(other["measured"], rel=0.0005)
+
+
+# Blocks of 64 KiB of the Barracuda: the first ones, some in the middle, the last ones
+BLOCK = 65536
+BLOCKS = 16
+PLACES = [0, 3_809_280, 7_618_560 - BLOCKS]
+
+
+def written_and_read(setting: str, data: Path, out: Path) -> dict[str, Any]:
+    """Write data to a disk in a guest of its own and read it back: what the disk counted."""
+    out.mkdir()
+    console = in_virtual_time(f"""
+tools/disk/disk create barracuda-7200.11 --name d --set {setting} || exit
+for place in {" ".join(map(str, PLACES))}; do
+    dd if={shlex.quote(str(data))} of=/dev/d bs={BLOCK} seek=$place oflag=direct conv=fsync
+done
+for place in {" ".join(map(str, PLACES))}; do
+    dd if=/dev/d of=$OUT/$place bs={BLOCK} skip=$place count={BLOCKS} iflag=direct
+done
+tools/disk/disk show d --json > $OUT/shown
+tools/disk/disk remove d
+""", out)
+    assert (out / "shown").is_file() and (out / "shown").stat().st_size, console
+    stats: dict[str, Any] = json.loads((out / "shown").read_text())["stats"]
+    return stats
+
+
+def test_memory_gives_back_what_was_written_and_takes_no_time(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.write_bytes(random.Random(1).randbytes(BLOCKS * BLOCK))
+    with_memory = written_and_read("memory_backed=1", data, tmp_path / "1")
+    without = written_and_read("blocking=1", data, tmp_path / "0")
+    for place in PLACES:
+        assert (tmp_path / "1" / str(place)).read_bytes() == data.read_bytes()
+        assert (tmp_path / "0" / str(place)).read_bytes() != data.read_bytes()
+    assert with_memory["writes"] == BLOCKS * len(PLACES)
+    assert with_memory["reads"] >= BLOCKS * len(PLACES)
+    assert with_memory["flushes"] == len(PLACES)
+    assert with_memory == without
 
 
 def test_contradiction_is_refused_with_its_reason(tmp_path: Path) -> None:

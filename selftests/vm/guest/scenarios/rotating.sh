@@ -51,6 +51,76 @@ rot_counted()
 	done
 }
 
+# refused FILE VALUE ERROR: fails unless this is what comes of writing it
+refused()
+{
+	local said
+
+	said=$({ echo "$2" > "$1"; } 2>&1) && fail "$1 takes $2"
+	[[ $said == *": $3" ]] || fail "$1: $2 is refused, but not with '$3': $said"
+}
+
+# compete DISK DEPTH: looks at a disk until both of its hardware queues have had commands
+# for 3 seconds and it has been full. Sets MOST to the most commands in flight that were
+# seen, TOOK to the microseconds between the first and the last time that both had some,
+# and BUSY to those of it with a command in service.
+compete()
+{
+	local disk=$1 depth=$2 in_flight line name value before first=""
+	local end=$((SECONDS + 100))
+
+	MOST=0 TOOK=0 BUSY=0
+	while [ "$TOOK" -lt 3000000 ] || [ "$MOST" -lt "$depth" ]; do
+		[ "$SECONDS" -lt "$end" ] || fail "the queues do not compete"
+		nap 0.01
+		read -r -a in_flight < "/sys/block/$disk/inflight"
+		[ "${in_flight[0]}" -le "$MOST" ] || MOST=${in_flight[0]}
+		read -r line < "$DEBUG/block/$disk/hctx0/busy" || continue
+		read -r line < "$DEBUG/block/$disk/hctx1/busy" || continue
+		before=${EPOCHREALTIME//[!0-9]/}
+		while read -r name value; do
+			[ "$name" = busy_ns ] && break
+		done < "$NULLB/$disk/rot_stats"
+		: "${first:=$before $value}"
+		BUSY=$(((value - ${first#* }) / 1000))
+		TOOK=$((${EPOCHREALTIME//[!0-9]/} - ${first% *}))
+	done
+}
+
+scenario_rotating_queues_share_one_mechanism()
+{
+	local scheduler i pids served made MOST TOOK BUSY depth=2
+
+	[ "$(nproc)" -ge 2 ] || skip "there is one CPU only"
+	for scheduler in none mq-deadline; do
+		# Slow: what counts is the disk, not the machine.
+		rotating disk submit_queues=2 hw_queue_depth="$depth" rot_cache_kb=0 \
+			rot_seek_avg_us=50000
+		choose disk "$scheduler"
+		served=$(rot_stat disk reads)
+		pids=()
+		# Four on each CPU: those of one queue alone fill the drive.
+		for i in {0..7}; do
+			taskset -c $((i % 2)) env --default-signal=INT \
+				dd if=/dev/disk of=/dev/null iflag=direct bs=4k \
+				skip=$((i * 8000)) 2> "$TMP/reader-$i" &
+			pids+=("$!")
+		done
+		compete disk "$depth"
+		kill -INT "${pids[@]}"
+		wait "${pids[@]}"
+		served=$(($(rot_stat disk reads) - served))
+		made=$(awk '/ records in$/ { n += $1 } END { print n + 0 }' "$TMP"/reader-*)
+		echo "$scheduler: $made reads, $MOST in flight, busy for $BUSY us of $TOOK"
+
+		[ "$served" = "$made" ] || fail "$made reads were made, $served served"
+		[ "$MOST" = "$depth" ] || fail "up to $MOST commands in flight, not $depth"
+		# One command may have been in service before: a seek over the whole disk.
+		[ "$BUSY" -le $((TOOK + 150000)) ] || fail "busy for $BUSY us in $TOOK"
+		remove disk
+	done
+}
+
 scenario_rotating_data_is_kept_by_two_queues()
 {
 	local back scheduler
@@ -214,16 +284,17 @@ scenario_rotating_contradictions_are_refused()
 		   rot_seek_track_us=2000 rot_head_skew_us=99 \
 		   rot_track_skew_us=99 rot_cache_segments=0 rot_reorder_ms=0; do
 		rotating_off disk "$bad"
-		echo 1 > "$dir/power" && fail "$bad is taken"
+		echo "with $bad"
+		refused "$dir/power" 1 "Invalid argument"
 		dmesg | tail -n 1 | grep -q 'null_blk: rot_model: ' ||
 			fail "$bad is refused without a word"
 		remove disk at once
 	done
 	rotating_off disk
-	echo elevator > "$dir/rot_queue" && fail "rot_queue takes anything"
+	refused "$dir/rot_queue" elevator "Invalid argument"
 	echo 1 > "$dir/power" || fail "a good disk is refused"
-	echo 7200 > "$dir/rot_rpm" && fail "rot_rpm changes under power"
-	echo fcfs > "$dir/rot_queue" && fail "rot_queue changes under power"
+	refused "$dir/rot_rpm" 7200 "Device or resource busy"
+	refused "$dir/rot_queue" fcfs "Device or resource busy"
 	echo 0 > "$dir/power"
 	echo fcfs > "$dir/rot_queue" || fail "rot_queue does not change"
 	[ "$(cat "$dir/rot_queue")" = fcfs ] || fail "rot_queue did not change"
