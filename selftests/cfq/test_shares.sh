@@ -30,6 +30,7 @@ reader()
 }
 
 # Whether every reader has told something: how far it is
+# shellcheck disable=SC2329  # by cfq_wait_for
 begun()
 {
 	local file
