@@ -27,7 +27,9 @@ wait "$reader" || cfq_fail "the reader failed"
 [ "$seen" = 1 ] || cfq_fail "the queue of the reader was never shown"
 
 sync
-grep -q "queued 0 in_drive 0" "$CFQ_DEBUG/state" || cfq_fail "requests are left"
-[ -s "$CFQ_DEBUG/service_tree" ] && cfq_fail "queues are left in the tree"
+grep -q "^queued 0 in_drive 0 " "$CFQ_DEBUG/state" ||
+	cfq_fail "requests are left: $(cat "$CFQ_DEBUG/state")"
+tree=$(cat "$CFQ_DEBUG/service_tree")
+[ -z "$tree" ] || cfq_fail "queues are left in the tree: $tree"
 [ "$(cfq_counter dispatched_BE)" -ge 4000 ] || cfq_fail "requests are missing"
 exit "$KSFT_PASS"

@@ -24,9 +24,18 @@ in_device()
 # A trace that selects has them with -a notify.
 cfq_trace_begin "$CFQ_NAME" "$CFQ_TMP/raw" -a notify
 cfq_vfs_do selected pread "$CFQ_DEV" 4096 4096
+# A process that has told its name tells another one that it gets.
+ln -s "$(realpath "$CFQ_VFS")" "$CFQ_TMP/cfqvfs-renamed"
+echo "a line" > "$CFQ_DEV"
+(
+	read -r _ < "$CFQ_DEV"
+	exec "$CFQ_TMP/cfqvfs-renamed" pread "$CFQ_DEV" 12288 4096
+) > /dev/null
 cfq_trace_end "$CFQ_TRACER" "$CFQ_TMP/raw" "$CFQ_TMP/trace"
 in_device selected "$CFQ_DEV"
 cfq_vfs_check selected "vfs_read ino %i off 4096 len 4096" 4096
+grep -qa cfqvfs-renamed "$CFQ_TMP/raw" ||
+	cfq_fail "the name after exec() is not in the trace"
 
 # The tracer of ftrace shows them too.
 ftrace=/sys/kernel/tracing

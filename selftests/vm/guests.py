@@ -24,8 +24,9 @@ FLAVOURS = ("plain", "debug")
 DEBUG_ONLY = {"failing_pages", "failing_queue_allocations", "failing_slab", "requeues_under_load",
               "rotating_injected_timeouts_and_requeues", "timeouts_under_load"}
 # Variants that take no lock that others do not take; the debug flavour is slow.
-PLAIN_ONLY = {"blkviz_records", "bwctl", "cgroup_policies_know_the_class", "completion_at_once",
-              "completion_in_softirq", "depth_of_one", "ext4_flash",
+PLAIN_ONLY = {"blkviz_live", "blkviz_record_is_interrupted", "blkviz_records",
+              "bwctl", "cgroup_policies_know_the_class", "completion_at_once",
+              "completion_in_softirq", "depth_of_one", "ext4_flash", "idle_cgroup_leaves_tags",
               "rotating_contradictions_are_refused", "submit_queues_flash",
               "verify_io_uring_flash", "verify_libaio_flash", "verify_psync_flash",
               "verify_psync_rotational", "verify_sync_flash", "verify_sync_rotational"}
@@ -230,11 +231,16 @@ def run_kselftests(flavour: str, out: Path, timeout: float) -> Campaign:
         check=False, capture_output=True, text=True)
     if done.returncode:
         raise VMError(f"the kselftests cannot be installed: {done.stderr.strip()[-300:]}")
+    log = out / "kselftests.log"
+    log.unlink(missing_ok=True)
     # The runner opens /dev/stdout again: in a file it would overwrite its own lines.
-    result = boot('"$VM_OUT"/kselftest/run_kselftest.sh -c cfq | cat', flavour, out, timeout)
-    campaign = Campaign(reports=result.reports, why=result.why() or result.stdout)
+    result = boot(f"{shlex.quote(str(GUEST / 'run'))} --watch kselftests bash -c "
+                  "'\"$VM_OUT\"/kselftest/run_kselftest.sh -c cfq | cat'",
+                  flavour, out, timeout, env={"LIMIT": str(round(timeout)), "PATIENCE": "120"})
+    text = log.read_text(errors="replace") if log.is_file() else ""
+    campaign = Campaign(reports=result.reports, why=result.why() or text)
     said: list[str] = []
-    for line in result.stdout.splitlines():
+    for line in text.splitlines():
         if found := KTAP.match(line):
             state, name, rest = found.groups()
             code = 0 if state == "ok" else 1

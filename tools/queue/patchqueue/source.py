@@ -392,8 +392,7 @@ class Apt:
         for folder in ("lists/partial", "cache/archives/partial"):
             (work / folder).mkdir(parents=True)
 
-    def _apt(self, program: str, *args: str,
-             check: bool = True) -> subprocess.CompletedProcess[str]:
+    def _command(self, program: str, *args: str) -> list[str]:
         options = {
             "Dir::Etc::sourcelist": self.sources,
             "Dir::Etc::sourceparts": "-",
@@ -407,7 +406,10 @@ class Apt:
             "Acquire::Languages": "none",
         }
         flags = [part for name, value in options.items() for part in ("-o", f"{name}={value}")]
-        return run([program, *flags, *args], cwd=self.work, check=check, env={"LC_ALL": "C"})
+        return [program, *flags, *args]
+
+    def _apt(self, program: str, *args: str) -> subprocess.CompletedProcess[str]:
+        return run(self._command(program, *args), cwd=self.work, check=False, env={"LC_ALL": "C"})
 
     def package(self, package: str, suite: str, keep: Path) -> tuple[Path, str]:
         """Download the package unless `keep` has it whole; its path and SHA-256."""
@@ -421,10 +423,10 @@ class Apt:
         if deb.is_file() and _sha256(deb) == sha256:
             return deb, sha256
         need_space(keep, size // 2**20 + 50, f"downloading {package}")
-        progress = Progress(f"download {name} ({size // 2**20} MiB)")
-        done = self._apt("apt-get", "download", package, check=False)
-        if done.returncode:
-            raise QueueError(explain_apt(done.stderr, package, suite, keep))
+        progress = Progress(f"download {name} ({size // 2**20} MiB)", size)
+        code, said = self._download(package, progress)
+        if code:
+            raise QueueError(explain_apt(said, package, suite, keep))
         loaded = next(self.work.glob(f"{package}_*.deb"), None)
         if loaded is None:
             raise QueueError(f"apt-get download {package}: it left no file; run it again")
@@ -438,18 +440,37 @@ class Apt:
         progress.finish()
         return deb, sha256
 
+    def _download(self, package: str, progress: Progress) -> tuple[int, str]:
+        """Into the work folder; apt's exit code and what it complains of."""
+        with (self.work / "download.log").open("w+") as said:
+            loading = subprocess.Popen(self._command("apt-get", "download", package),
+                                       cwd=self.work, stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL, stderr=said,
+                                       env={**os.environ, "LC_ALL": "C"})
+            try:
+                while loading.poll() is None:
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        loading.wait(0.2)
+                    progress.update(sum(path.stat().st_size
+                                        for path in self.work.glob(f"{package}_*")))
+            finally:
+                loading.kill()
+                loading.wait()
+            said.seek(0)
+            return loading.returncode, said.read()
+
     def _update(self, mirrors: Iterable[str], package: str, suite: str) -> None:
         said = ""
         for mirror in mirrors:
             self.sources.write_text(f"deb [signed-by={KEYRING}] {mirror} {suite} main\n")
-            done = self._apt("apt-get", "update", check=False)
+            done = self._apt("apt-get", "update")
             if done.returncode == 0:
                 return
             said = said or done.stderr
         raise QueueError(explain_apt(said, package, suite, self.work))
 
     def _newest(self, package: str, suite: str) -> tuple[str, str, int]:
-        shown = self._apt("apt-cache", "show", "--no-all-versions", package, check=False)
+        shown = self._apt("apt-cache", "show", "--no-all-versions", package)
         fields = dict(re.findall(r"^(\S+): (.*)$", shown.stdout, re.M))
         if shown.returncode or not {"Filename", "SHA256", "Size"} <= fields.keys():
             raise QueueError(explain_apt(f"Unable to locate package {package}", package, suite,

@@ -6,14 +6,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import tarfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from trial import AUTHOR, Fake, Queue
-from patchqueue import source
+from patchqueue import common, source
 
 
 def commit_of(queue: Queue, kernel: Path | None) -> str:
@@ -204,6 +206,41 @@ def test_no_debian_mirror_says_what_to_set(queue: Queue, deb: Path, fake: Fake) 
     fake_apt(fake, deb)
     path = fake("apt-get", "exit 0")
     assert "names no Debian mirror" in queue.fails("fetch", kernel=None, path=path)
+
+
+def test_a_download_shows_how_far_it_is(tmp_path: Path, deb: Path, fake: Fake,
+                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", fake_apt(
+        fake, deb, download=f"head -c 500 '{deb}' > {deb.name}; sleep 1; cp '{deb}' ."))
+    seen: list[int] = []
+    monkeypatch.setattr(common.Progress, "update", lambda _self, done: seen.append(done))
+    (work := tmp_path / "work").mkdir()
+    apt = source.Apt(work)
+    assert apt._download("linux-source-7.3", common.Progress("download")) == (0, "")
+    assert 500 in seen
+
+
+def test_a_disk_that_is_full_while_unpacking_is_told_and_the_next_run_repairs_it(
+        queue: Queue, fake: Fake) -> None:
+    real = shutil.which("git")
+    path = fake("git", f"""case " $* " in
+*" fast-import "*) head -c 100 > /dev/null
+	echo 'fatal: write error: No space left on device' >&2; exit 128 ;;
+esac
+exec {real} "$@" """)
+    line = queue.fails("fetch", path=path)
+    assert re.fullmatch(r"queue fetch: disk full: \d+ MiB free at \S+; free some space and run it again",
+                        line)
+    queue.works("fetch")
+
+
+def test_a_disk_that_will_not_do_is_told_before_the_long_step(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: SimpleNamespace(free=5 << 20))
+    with pytest.raises(common.QueueError) as told:
+        common.need_space(tmp_path / "not/made/yet", 700, "unpacking the source")
+    assert re.fullmatch(r"disk full: unpacking the source needs about 700 MiB at \S+, 5 MiB are free",
+                        str(told.value))
 
 
 def test_damaged_download_is_refused_and_the_next_run_repairs_it(

@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tools"))
 
 import vm
 from vm import cli
+
+WATCHED = f"{ROOT}/selftests/vm/guest/run --watch"
 
 
 def test_exit_code_output_environment_and_folder_pass_through(tmp_path: Path) -> None:
@@ -47,6 +50,22 @@ def test_time_that_runs_out_ends_the_machine_and_shows_what_hung(tmp_path: Path)
     assert result.timed_out and result.exit_code is None
     assert "no end after 90 s" in result.why()
     assert "vm: still running, this is what is going on:" in result.console
+
+
+def test_a_watched_command_passes_its_words_and_its_exit_code(tmp_path: Path) -> None:
+    result = vm.run(f"{WATCHED} well sh -c 'echo said; exit 3'", out=tmp_path, timeout=240)
+    assert result.exit_code == 3, result.why()
+    assert (tmp_path / "well.log").read_text() == "said\n"
+
+
+def test_a_watched_command_that_does_not_end_tells_the_state_of_all_disks(tmp_path: Path) -> None:
+    disk = "/sys/kernel/config/nullb/d"
+    result = vm.run(f"mkdir {disk}; echo 1 > {disk}/power; {WATCHED} stuck sleep 1000", out=tmp_path,
+                    timeout=240, env={"LIMIT": "2"}, append=["null_blk.nr_devices=0"])
+    assert result.exit_code is None and not result.timed_out
+    assert "HUNG: no end after 2 s" in (tmp_path / "stuck.log").read_text()
+    assert "vm-scenario: stuck: no end after 2 s; stacks of blocked tasks" in result.console
+    assert "vm-state: d/" in result.console
 
 
 def test_no_kernel_and_no_image_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
