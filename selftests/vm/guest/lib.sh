@@ -35,10 +35,10 @@ skip()
 	exit 4
 }
 
-# amount PLAIN DEBUG: how much of something this flavour does
+# amount PLAIN DEBUG: how much of something this flavour does, unless it is to do all
 amount()
 {
-	if [ "$FLAVOUR" = debug ]; then echo "$2"; else echo "$1"; fi
+	if [ "$FLAVOUR" = debug ] && [ -z "${FULL:-}" ]; then echo "$2"; else echo "$1"; fi
 }
 
 # patience SECONDS: I/O may stand still for so long in this scenario

@@ -84,7 +84,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--limit", type=positive_float, default=3600, metavar="S", help="real seconds for a guest (default: 3600)"
     )
     parser.add_argument(
-        "--report", type=Path, default=REPORT, metavar="FILE", help="where a violation goes (default: build/soak/)"
+        "--report", type=Path, default=REPORT, metavar="FILE", help="for a violation (default: build/soak/violation)"
     )
     parser.add_argument("--json", action="store_true", help="the result for a program")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
