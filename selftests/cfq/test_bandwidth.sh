@@ -8,7 +8,10 @@
 . "$(dirname "$0")/cfq_common.sh"
 
 cfq_need dd setpriv timeout
-cfq_device rotational=1 hw_queue_depth=1 memory_backed=0 size=100000
+# Slow, so that the disk is what readers wait for, on a slow machine too; a read of
+# 512 KiB is eight requests.
+cfq_device rotational=1 hw_queue_depth=1 memory_backed=0 size=100000 \
+	completion_nsec=50000000 max_sectors=128
 cfq_need_debugfs
 echo 256 > "$CFQ_QUEUE/nr_requests"
 ioprio=$(dirname "$0")/cfq_ioprio
@@ -38,12 +41,14 @@ reservation_shown()
 }
 
 # Alone: all the disk gives, whatever the tokens.
-cfq_read 3 "$tmp/alone" "$ioprio" 1,3 || cfq_fail "nothing is read"
+cfq_read 4 "$tmp/alone" "$ioprio" 1,3 || cfq_fail "nothing is read"
 alone=$(cfq_counter dispatched_BW)
 [ "$alone" -ge "$(cat "$tmp/alone")" ] ||
 	cfq_fail "$alone requests of class BW after $(cat "$tmp/alone") reads"
-[ "$alone" -gt 20 ] || cfq_fail "a reservation limits who is alone: $alone reads"
-[ "$(cfq_counter expired_debt)" = 0 ] || cfq_fail "debt counts for who is alone"
+[ "$alone" -gt 15 ] || cfq_fail "a reservation limits who is alone: $alone reads"
+debts=$(cfq_counter expired_debt)
+# Somebody may look what the new disk holds.
+[ "$debts" -le 2 ] || cfq_fail "debt counts for who is alone: it ended $debts slices"
 
 [ "$(cfq_counter bw_reservations)" = 1 ] || cfq_fail "there is not one reservation"
 bytes=$(($(cfq_counter bw_bytes_in) + $(cfq_counter bw_bytes_over)))
@@ -64,12 +69,29 @@ echo "$shown"
 [[ $shown == "pid "*" rate 131072 delay_ms 200 bucket 131072 tokens "* ]] ||
 	cfq_fail "the reservation is shown as '$shown'"
 
-# Beside others: no more than its tokens.
-cfq_read 4 "$tmp/reserved" "$ioprio" 1,3 &
-cfq_read 4 "$tmp/other" &
+# shellcheck disable=SC2329  # by cfq_wait_for
+others_read()
+{
+	[ "$(cfq_counter dispatched_BE)" -ge $((others + 12)) ]
+}
+
+# Beside others, of whom somebody always waits: no more than its tokens, though all
+# eight requests of a read are there at once. That is 2 at first and 2 a second, and
+# the others have what is left of 20 a second.
+reserved=$(cfq_counter dispatched_BW)
+others=$(cfq_counter dispatched_BE)
+for i in 1 2 3 4; do
+	cfq_read 8 "$tmp/other.$i" &
+done
+cfq_wait_for others_read || cfq_fail "best effort reads nothing"
+"$ioprio" 1,3 timeout --foreground -s INT 4 dd if="$CFQ_DEV" of=/dev/null bs=512k \
+	iflag=direct 2> /dev/null
 wait
-echo "reserved: $(cat "$tmp/reserved"), best effort: $(cat "$tmp/other")"
-[ "$(cfq_counter expired_debt)" -gt 0 ] || cfq_fail "debt ends no slice"
-[ "$(cat "$tmp/other")" -gt "$(cat "$tmp/reserved")" ] ||
-	cfq_fail "best effort got $(cat "$tmp/other") reads beside 128 KiB/s"
+reserved=$(($(cfq_counter dispatched_BW) - reserved))
+others=$(($(cfq_counter dispatched_BE) - others))
+debts=$(($(cfq_counter expired_debt) - debts))
+echo "reserved: $reserved, best effort: $others, slices that debt ended: $debts"
+[ "$debts" -gt 0 ] || cfq_fail "debt ends no slice"
+[ "$others" -gt $((reserved * 2)) ] ||
+	cfq_fail "best effort got $others requests beside $reserved of 128 KiB/s"
 exit "$KSFT_PASS"
