@@ -87,8 +87,8 @@ judge()
 together 1
 alone=$others
 slow=
-# The disk has four times as much for one reader.
-[ "$alone" -ge $((SECONDS_EACH * 40)) ] || {
+# The disk has nearly twice as much for one reader.
+[ "$alone" -ge $((SECONDS_EACH * 100)) ] || {
 	echo "# a machine slower than the disk: shares are shown, not judged"
 	slow=yes
 }
