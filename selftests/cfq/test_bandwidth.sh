@@ -69,29 +69,48 @@ echo "$shown"
 [[ $shown == "pid "*" rate 131072 delay_ms 200 bucket 131072 tokens "* ]] ||
 	cfq_fail "the reservation is shown as '$shown'"
 
-# shellcheck disable=SC2329  # by cfq_wait_for
-others_read()
+# greedy SIZE [COMMAND...]: reads so much at a time for a long time
+greedy()
 {
-	[ "$(cfq_counter dispatched_BE)" -ge $((others + 12)) ]
+	local size=$1
+
+	shift
+	"$@" timeout 300 dd if="$CFQ_DEV" of=/dev/null bs="$size" iflag=direct \
+		2> /dev/null &
+}
+
+# shellcheck disable=SC2329  # by cfq_wait_for
+more()
+{
+	[ "$(cfq_counter "$1")" -ge "$2" ]
+}
+
+# until_more COUNTER N: until so many more are counted, a minute at most
+until_more()
+{
+	local n
+
+	n=$(($(cfq_counter "$1") + $2))
+	cfq_wait_for more "$1" "$n" || cfq_wait_for more "$1" "$n" ||
+		cfq_wait_for more "$1" "$n" || cfq_fail "$1 does not become $n"
 }
 
 # Beside others, of whom somebody always waits: no more than its tokens, though all
 # eight requests of a read are there at once. That is 2 at first and 2 a second, and
 # the others have what is left of 20 a second.
+for i in 1 2 3 4; do
+	greedy 64k
+done
+until_more dispatched_BE 12
+greedy 512k "$ioprio" 1,3
+until_more dispatched_BW 1
 reserved=$(cfq_counter dispatched_BW)
 others=$(cfq_counter dispatched_BE)
-for i in 1 2 3 4; do
-	cfq_read 8 "$tmp/other.$i" &
-done
-cfq_wait_for others_read || cfq_fail "best effort reads nothing"
-"$ioprio" 1,3 timeout --foreground -s INT 4 dd if="$CFQ_DEV" of=/dev/null bs=512k \
-	iflag=direct 2> /dev/null
-wait
+until_more expired_debt 1
+sleep 5
 reserved=$(($(cfq_counter dispatched_BW) - reserved))
 others=$(($(cfq_counter dispatched_BE) - others))
-debts=$(($(cfq_counter expired_debt) - debts))
-echo "reserved: $reserved, best effort: $others, slices that debt ended: $debts"
-[ "$debts" -gt 0 ] || cfq_fail "debt ends no slice"
-[ "$others" -gt $((reserved * 2)) ] ||
+echo "reserved: $reserved, best effort: $others"
+[ "$others" -gt "$reserved" ] ||
 	cfq_fail "best effort got $others requests beside $reserved of 128 KiB/s"
 exit "$KSFT_PASS"
