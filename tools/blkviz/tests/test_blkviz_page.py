@@ -76,6 +76,15 @@ def span(tab: Any) -> tuple[float, float]:
     return t0, t1
 
 
+def wait_for_figures(tab: Any) -> None:
+    """Those of the processes come after the first picture. The page's policy forbids wait_for_function()."""
+    for _ in range(600):
+        if tab.evaluate("Boolean(blkviz.page.timings.firstFigures)"):
+            return
+        tab.wait_for_timeout(100)
+    raise AssertionError("no figures after a minute")
+
+
 def look_at(tab: Any, row: str, t0: float = 0, t1: float | None = None) -> None:
     """Bring a row into view, and [t0, t1] into the row; by default all of it."""
     tab.locator(row).scroll_into_view_if_needed()
@@ -297,7 +306,7 @@ def test_reservation_is_told_and_drawn(show: Callable[..., Any]) -> None:
     rates = {"S0": 6 << 20, "S1": 8 << 20}
     shown = model_of(synth.make(10000, players=synth.default_players(streams=2)), rates)
     tab = show(shown)
-    tab.wait_for_function("blkviz.page.timings.firstFigures")
+    wait_for_figures(tab)
     for process in shown.processes:
         facts = tab.locator(f"#lane-{process.pid} dl").inner_text().split("\n")
         said = f"{rates[process.name] >> 20} MiB/s" if process.name in rates else "–"
@@ -329,7 +338,7 @@ def test_equal_reservations_are_all_seen(show: Callable[..., Any]) -> None:
 def test_facts_of_a_process_are_those_of_the_trace(show: Callable[..., Any], found: model.Model) -> None:
     tab = show(found)
     process = next(one for one in found.processes if one.name == "S0")
-    tab.wait_for_function("blkviz.page.timings.firstFigures")
+    wait_for_figures(tab)
     shown = tab.locator(f"#lane-{process.pid} .info").inner_text()
     assert f"{process.pid} {process.cls}" in shown
     figures = tab.evaluate("""(pid) => {
