@@ -18,18 +18,7 @@ from numpy.typing import NDArray
 
 from . import messages, records
 from .errors import BlkvizError, NoTraceError
-from .model import (
-    CACHED,
-    KINDS,
-    LOST_COMPLETION,
-    NO_COMPLETION,
-    NO_LEAVE,
-    SEEK,
-    SEQUENTIAL,
-    UNFINISHED,
-    Model,
-    Process,
-)
+from .model import CACHED, KINDS, SEEK, SEQUENTIAL, UNFINISHED, Model, Process
 
 MOST = 16
 # What can be drawn, from top to bottom, and how high: a time line is 1.
@@ -151,9 +140,9 @@ def figures(found: Model, process: Process, t0: float, t1: float) -> tuple[float
     """Of [t0, t1]: bytes a second, bytes of a request, files a second."""
     requests, calls, seconds = found.requests, found.calls, t1 - t0
     done, left = _seconds(found, requests.completed), _seconds(found, calls.end)
-    mine = (requests.pid == process.pid) & ((requests.flags & (NO_COMPLETION | LOST_COMPLETION)) == 0)
+    mine = (requests.pid == process.pid) & requests.ended()
     lengths = requests.length[mine & (done >= t0) & (done <= t1)]
-    opened = calls.of("vfs_open") & (calls.pid == process.pid) & (calls.result >= 0) & ((calls.flags & NO_LEAVE) == 0)
+    opened = calls.opened() & (calls.pid == process.pid)
     files = int((opened & (left >= t0) & (left <= t1)).sum())
     return float(lengths.sum()) / seconds, float(lengths.mean()) if len(lengths) else 0.0, files / seconds
 

@@ -68,11 +68,14 @@ class Requests:
         first, last = self.first_event[index], self.first_event[index + 1]
         return [int(event) for event in self.events[first:last]]
 
+    def ended(self) -> NDArray[np.bool_]:
+        """Those of which the completion was seen."""
+        there: NDArray[np.bool_] = (self.flags & (NO_COMPLETION | LOST_COMPLETION)) == 0
+        return there
+
     def finished(self) -> NDArray[np.bool_]:
         """Those of which both ends were seen."""
-        whole: NDArray[np.bool_] = (self.flags & (NO_DISPATCH | NO_COMPLETION
-                                                  | LOST_COMPLETION)) == 0
-        return whole
+        return self.ended() & ((self.flags & NO_DISPATCH) == 0)
 
     def d2c(self) -> NDArray[np.int64]:
         """Time in the drive, ns; UNKNOWN where an end is missing."""
@@ -107,6 +110,10 @@ class Calls:
 
     def __len__(self) -> int:
         return len(self.pid)
+
+    def opened(self) -> NDArray[np.bool_]:
+        """Those that have opened a file."""
+        return self.of("vfs_open") & (self.result >= 0) & ((self.flags & NO_LEAVE) == 0)
 
     def of(self, operation: str) -> NDArray[np.bool_]:
         if operation not in self.operations:
@@ -623,11 +630,10 @@ def _processes(model: Model, teller: Teller, notes: Notes, asked: dict[str, int]
         reserved = notes.reserved.get(pid, 0) or teller.rates.get(pid, 0)
         reserved = asked.get(str(pid), asked.get(name, reserved))
         found[pid] = Process(pid, name, reserved=reserved, cls=teller.classes.get(pid, ""))
-    done = (requests.flags & (NO_COMPLETION | LOST_COMPLETION)) == 0
+    done = requests.ended()
     _count(found, requests.pid[done], requests.length[done], "requests", "bytes")
     _count(found, calls.pid, None, "calls")
-    opened = calls.of("vfs_open") & (calls.result >= 0) & ((calls.flags & NO_LEAVE) == 0)
-    _count(found, calls.pid[opened], None, "files")
+    _count(found, calls.pid[calls.opened()], None, "files")
     for process in found.values():
         if process.requests:
             process.request_bytes = process.bytes / process.requests

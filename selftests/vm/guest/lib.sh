@@ -123,6 +123,25 @@ queue()
 	echo "$3" > "/sys/block/$1/queue/$2" || fail "$1: $2 does not take $3"
 }
 
+# cgroup_begin: a control group for I/O. Sets CGROUP, its folder, and IN_CGROUP, the
+# words before a command that is to run in it.
+cgroup_begin()
+{
+	CGROUP=$TMP/cgroup/vm
+	# shellcheck disable=SC2034 # the scenarios use it
+	IN_CGROUP=(bash -c 'echo $$ > "$0"; exec "$@"' "$CGROUP/cgroup.procs")
+	mkdir "$TMP/cgroup"
+	mount -t cgroup2 cgroup "$TMP/cgroup" || fail "no cgroup2"
+	echo +io > "$TMP/cgroup/cgroup.subtree_control" || fail "no io controller"
+	mkdir "$CGROUP" || fail "cannot make a cgroup"
+}
+
+cgroup_end()
+{
+	rmdir "$CGROUP" || fail "cannot remove the cgroup"
+	umount "$TMP/cgroup"
+}
+
 # counter DISK NAME: a counter of the scheduler
 counter()
 {

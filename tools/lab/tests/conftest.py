@@ -59,6 +59,11 @@ right = 0
 """
 
 
+def lines_of(source: str, start: str) -> list[int]:
+    """The numbers of the lines that begin so."""
+    return [n for n, line in enumerate(source.splitlines(), 1) if line.startswith(start)]
+
+
 @pytest.fixture
 def disks(tmp_path: Path) -> Path:
     folder = tmp_path / "disks"

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import pytest
-from conftest import SCENARIO
+from conftest import SCENARIO, lines_of
 from lablib import disks as disk_module
 from lablib import job, scenario, units
 from lablib.errors import BadValue, ScenarioError
@@ -198,8 +198,7 @@ def test_refusal_of_what_the_disk_decides_names_line_and_key(
         streams(source, disks)
     assert what in str(refusal.value)
     assert refusal.value.key == key
-    lines = [n for n, line in enumerate(source.splitlines(), 1) if line.startswith(at)]
-    assert refusal.value.line == lines[-1 if key.startswith("group.1") else 0]
+    assert refusal.value.line == lines_of(source, at)[-1 if key.startswith("group.1") else 0]
 
 
 @pytest.mark.parametrize("size", ["1000B", "1"])

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import pytest
-from conftest import SCENARIO
+from conftest import SCENARIO, lines_of
 from lablib import cli, guest, run, scenario
 from lablib.errors import EXIT_FAILED, EXIT_USAGE, ScenarioError
 from lablib.units import GIB
@@ -24,10 +24,6 @@ def features(bw: bool = False) -> guest.Features:
 
 def plan_of(source: str, disks: Path, kernel: guest.Features) -> run.Plan:
     return run.make_plan(scenario.parse("test", Path("test.toml"), source), disks, None, None, None, kernel)
-
-
-def line_of(source: str, start: str) -> int:
-    return next(n for n, line in enumerate(source.splitlines(), 1) if line.startswith(start))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +46,7 @@ def test_refusal_of_what_the_kernel_lacks_names_line_and_key(
 ) -> None:
     with pytest.raises(ScenarioError) as refusal:
         plan_of(source, disks, features())
-    assert str(refusal.value).startswith(f"test.toml:{line_of(source, at)}: {key}: ")
+    assert str(refusal.value).startswith(f"test.toml:{lines_of(source, at)[0]}: {key}: ")
     assert what in str(refusal.value)
     assert refusal.value.code == EXIT_USAGE
 
@@ -171,7 +167,7 @@ def test_setting_that_the_kernel_refuses_is_an_error_with_line_and_key(
     source = with_config(lines)
     assert run_lab(source, fake_kernel(tmp_path, refused), disks, tmp_path) == EXIT_FAILED
     said = capsys.readouterr().err
-    assert f"lab: test.toml:{line_of(source, at)}: {key}: test c depth1 N=1: job line " in said
+    assert f"lab: test.toml:{lines_of(source, at)[0]}: {key}: test c depth1 N=1: job line " in said
     assert "No such file or directory" in said
 
 

@@ -281,15 +281,17 @@ def test_levels_divide_the_disk_by_the_table(guests: guest.Guests, tmp_path: Pat
     assert all(abs(a - b) <= 10 for a, b in zip(found, commands_of_levels(10_000), strict=True))
 
 
+def pausing_beside_idle(more: str = "") -> list[str]:
+    """A best-effort reader that reads every 50 ms, and one of the idle class without a pause."""
+    return [f"{READER} period_ns={50 * MS} {more} {at(0)}", f"{READER} ioprio={level_ioprio('idle', 4)} {at(1)}"]
+
+
 @pytest.mark.parametrize("grace_ms", [100, 200])
 def test_idle_class_waits_until_nobody_else_had_the_disk_for_a_time(
     guests: guest.Guests, tmp_path: Path, grace_ms: int
 ) -> None:
     """The best-effort reader leaves 48 of each 50 ms free, and after 20 reads all."""
-    streams = [
-        f"{READER} period_ns={50 * MS} count=20 {at(0)}",
-        f"{READER} ioprio={level_ioprio('idle', 4)} {at(1)}",
-    ]
+    streams = pausing_beside_idle("count=20")
     tunables = {"idle_grace_ms": grace_ms} if grace_ms != 200 else {}
     seen = run(guests, tmp_path, streams, ms=1500, tunables=tunables)
     best_effort, idle = seen.streams
@@ -300,10 +302,7 @@ def test_idle_class_waits_until_nobody_else_had_the_disk_for_a_time(
 
 
 def test_idle_class_without_a_grace_time_has_the_pauses(guests: guest.Guests, tmp_path: Path) -> None:
-    streams = [
-        f"{READER} period_ns={50 * MS} count=20 {at(0)}",
-        f"{READER} ioprio={level_ioprio('idle', 4)} {at(1)}",
-    ]
+    streams = pausing_beside_idle("count=20")
     best_effort, idle = run(guests, tmp_path, streams, ms=1000, tunables={"idle_grace_ms": 0}).streams
     # the first best-effort read has been waited for, as its think time was unknown
     assert close(idle[0].end, 2 * COMMAND_NS + 8 * MS)
@@ -314,10 +313,7 @@ def test_idle_class_without_a_grace_time_has_the_pauses(guests: guest.Guests, tm
 
 def test_idle_class_has_a_request_each_time_that_it_has_waited_too_long(guests: guest.Guests, tmp_path: Path) -> None:
     """A read every 50 ms never leaves 200 ms free: 300 ms after it came, a request is let through."""
-    streams = [
-        f"{READER} period_ns={50 * MS} {at(0)}",
-        f"{READER} ioprio={level_ioprio('idle', 4)} {at(1)}",
-    ]
+    streams = pausing_beside_idle()
     seen = run(guests, tmp_path, streams, ms=2000, tunables={"prio_aging_ms": 300})
     best_effort, idle = seen.streams
     assert len(best_effort) == 40

@@ -4,17 +4,13 @@
 from pathlib import Path
 
 import pytest
-from conftest import SCENARIO
+from conftest import SCENARIO, lines_of
 from lablib import cli, scenario, tomllines
 from lablib.errors import EXIT_USAGE, LabError, ScenarioError
 
 
 def parse(source: str) -> scenario.Scenario:
     return scenario.parse("test", Path("test.toml"), source)
-
-
-def line_of(source: str, start: str) -> int:
-    return next(n for n, line in enumerate(source.splitlines(), 1) if line.startswith(start))
 
 
 @pytest.mark.parametrize(
@@ -110,9 +106,7 @@ def test_refusal_names_line_and_key(old: str, new: str, at: str, key: str, what:
         parse(source)
     assert what in str(refusal.value)
     assert refusal.value.key == key
-    expected = line_of(source, at)
-    if key in ("group.1", "group.1.name"):
-        expected = [n for n, line in enumerate(source.splitlines(), 1) if line.startswith(at)][1]
+    expected = lines_of(source, at)[key in ("group.1", "group.1.name")]
     assert refusal.value.line == expected
     assert str(refusal.value).startswith(f"test.toml:{expected}: ")
     assert refusal.value.code == EXIT_USAGE
@@ -123,7 +117,7 @@ def test_published_rows_are_rows_of_texts(rows: str) -> None:
     source = SCENARIO + f'\n[[published]]\ncaption = "old"\ncolumns = ["a"]\nrows = {rows}\n'
     with pytest.raises(ScenarioError) as refusal:
         parse(source)
-    assert (refusal.value.line, refusal.value.key) == (line_of(source, "rows"), "published.0.rows")
+    assert (refusal.value.line, refusal.value.key) == (lines_of(source, "rows")[0], "published.0.rows")
 
 
 def test_message_is_one_line() -> None:

@@ -166,7 +166,7 @@ def test_figures_are_those_of_the_evaluation() -> None:
             section = sections[found.group(1)]
         if section and row.startswith("|") and not row.startswith("|---"):
             for figure in re.findall(r"\d+(?:\.\d+)?", " ".join(row.split("|")[2:])):
-                assert re.search(rf"(?<![\d.]){re.escape(figure)}(?![\d.]*\d)", section), row
+                assert re.search(rf"(?<!\d)(?<!\d\.){re.escape(figure)}(?!\.?\d)", section), row
                 checked += 1
         elif not row.startswith("|"):
             section = ""

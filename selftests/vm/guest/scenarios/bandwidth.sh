@@ -117,25 +117,20 @@ scenario_reserved_on_scsi_ata_and_nvme()
 
 scenario_cgroup_policies_know_the_class()
 {
-	local group=$TMP/cgroup/vm policy class before
+	local policy class before
 
 	disk disk rotational=1
-	mkdir "$TMP/cgroup"
-	mount -t cgroup2 cgroup "$TMP/cgroup" || fail "no cgroup2"
-	echo +io > "$TMP/cgroup/cgroup.subtree_control" || fail "no io controller"
-	mkdir "$group" || fail "cannot make a cgroup"
+	cgroup_begin
 	for policy in no-change:BW promote-to-rt:RT restrict-to-be:BE idle:idle; do
 		class=${policy#*:}
-		echo "${policy%:*}" > "$group/io.prio.class" || fail "no $policy"
+		echo "${policy%:*}" > "$CGROUP/io.prio.class" || fail "no $policy"
 		before=$(counter disk "dispatched_$class")
-		reserved 1M 200ms bash -c 'echo $$ > "$1"; exec dd if=/dev/disk \
-			of=/dev/null bs=64k count=8 iflag=direct' _ \
-			"$group/cgroup.procs" 2> /dev/null || fail "cannot read"
+		reserved 1M 200ms "${IN_CGROUP[@]}" dd if=/dev/disk of=/dev/null \
+			bs=64k count=8 iflag=direct 2> /dev/null || fail "cannot read"
 		[ "$(counter disk "dispatched_$class")" -ge $((before + 8)) ] ||
 			fail "with ${policy%:*} it is not of class $class"
 	done
-	rmdir "$group" || fail "cannot remove the cgroup"
-	umount "$TMP/cgroup"
+	cgroup_end
 	drained disk
 }
 
