@@ -172,12 +172,12 @@ cfq_trace()
 	cfq_trace_end "$tracer" "$dir/raw" "$dir/trace"
 }
 
-# cfq_wait_for COMMAND...: until it is true, 20 s at most
+# cfq_wait_for COMMAND...: until it is true, a minute at most
 cfq_wait_for()
 {
 	local n
 
-	for n in $(seq 200); do
+	for n in $(seq 600); do
 		"$@" && return 0
 		sleep 0.1
 	done

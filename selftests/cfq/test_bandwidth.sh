@@ -85,14 +85,13 @@ more()
 	[ "$(cfq_counter "$1")" -ge "$2" ]
 }
 
-# until_more COUNTER N: until so many more are counted, a minute at most
+# until_more COUNTER N: until so many more are counted
 until_more()
 {
 	local n
 
 	n=$(($(cfq_counter "$1") + $2))
-	cfq_wait_for more "$1" "$n" || cfq_wait_for more "$1" "$n" ||
-		cfq_wait_for more "$1" "$n" || cfq_fail "$1 does not become $n"
+	cfq_wait_for more "$1" "$n" || cfq_fail "$1 does not become $n"
 }
 
 # Beside others, of whom somebody always waits: no more than its tokens, though all

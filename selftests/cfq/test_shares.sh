@@ -64,7 +64,7 @@ together()
 	done
 	place=0
 	[ $# = 0 ] || reader reserved "$@"
-	cfq_wait_for begun || cfq_wait_for begun || cfq_wait_for begun ||
+	cfq_wait_for begun ||
 		cfq_fail "not every reader of $((n + ($# > 0))) reads: $pids"
 	# shellcheck disable=SC2086
 	{
