@@ -39,7 +39,16 @@ class History:
     # The largest rate that each process has had, and who has been a worker; the smallest.
     rates: dict[int, int] = field(default_factory=dict)
     slowest: dict[int, int] = field(default_factory=dict)
+    # Whether a scheduler that promises nothing is there, and when it was left last, in ns.
+    unbounded: bool = False
+    bounded_since: int | None = None
     events: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_EVENTS))
+
+    def bounded_ns(self, age_ns: int, now_ns: int) -> int:
+        """As much of an age as passed since there is a bound."""
+        if self.unbounded:
+            return 0
+        return age_ns if self.bounded_since is None else min(age_ns, now_ns - self.bounded_since)
 
     def new_scheduler(self, completed: int, begun: int, ended: int) -> None:
         self.baseline = completed, begun, ended
@@ -222,18 +231,18 @@ def category_of(kind: str, category: str) -> str:
     return "write" if kind.endswith("writer") else category
 
 
-def check_age(sample: Sample, bounds: Bounds) -> Iterator[str]:
+def check_age(sample: Sample, history: History, bounds: Bounds) -> Iterator[str]:
     for operation in sample.operations:
         category = category_of(operation.kind, operation.category)
         limit = bounds.by_category[category] * operation.requests
-        if operation.age_ns > limit:
+        if history.bounded_ns(operation.age_ns, sample.time_ns) > limit:
             yield (
                 f"pid {operation.pid} ({operation.kind}, {operation.category}) waits for "
                 f"{operation.age_ns / 1e9:.3f} s; the bound of its {operation.requests} requests is {limit / 1e9:.3f} s"
             )
     for worst in sample.worst:
         limit = bounds.by_category[worst.category]
-        if worst.by_request_ns > limit:
+        if history.bounded_ns(worst.by_request_ns, sample.time_ns) > limit:
             yield (
                 f"pid {worst.pid} ({worst.category}) had a request that took {worst.by_request_ns / 1e9:.3f} s; "
                 f"the bound is {limit / 1e9:.3f} s"
@@ -302,12 +311,16 @@ class Judge:
                 history.bucket_ms = max(history.bucket_ms, int(value))
             case ["set", "bw_debt_percent", value]:
                 history.debt_percent = max(history.debt_percent, int(value))
-            case ["switch", *_]:
+            case ["switch", name]:
+                history.unbounded |= name == load.UNBOUNDED
                 self.counters.update(history.counters)
                 history.counters = {}
                 history.baseline = None
                 self.switches += 1
-            case ["scheduler", _, "completed", completed, "flushes", begun, ended]:
+            case ["scheduler", name, "completed", completed, "flushes", begun, ended]:
+                if history.unbounded and name != load.UNBOUNDED:
+                    history.bounded_since = event.time_ns
+                history.unbounded = name == load.UNBOUNDED
                 history.new_scheduler(int(completed), int(begun), int(ended))
             case ["slab", name, value]:
                 self.slab[name] = int(value)
@@ -319,7 +332,7 @@ class Judge:
         for name, check in OF_ONE_FILE.items():
             yield from (Violation(name, detail) for detail in check(sample))
         yield from (Violation("tokens in range", detail) for detail in check_tokens(sample, history))
-        yield from (Violation("no request too old", detail) for detail in check_age(sample, self.bounds))
+        yield from (Violation("no request too old", detail) for detail in check_age(sample, history, self.bounds))
         if sample.whole:
             for name, check in OF_ONE_MOMENT.items():
                 yield from (Violation(name, detail) for detail in check(sample))

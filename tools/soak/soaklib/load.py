@@ -63,6 +63,8 @@ QUEUE: dict[str, list[str]] = {
 }
 
 SCHEDULERS = ["cfq", "mq-deadline", "none", "bfq"]
+# Its classes are strict: who is behind one of them waits as long as that one asks.
+UNBOUNDED = "bfq"
 # So that what waits there keeps to the bound, too.
 OTHERS = [("mq-deadline", "prio_aging_expire", "500")]
 

@@ -190,6 +190,26 @@ def test_nothing_is_compared_with_a_baseline_while_the_scheduler_is_switched() -
     assert violation is None
 
 
+STRICT = "@event 30000000 rot1 switch bfq\n@event 30000128 rot1 scheduler bfq completed 100 flushes 1 1\n"
+
+
+def left_at(time_ns: int) -> str:
+    return (
+        f"@event {time_ns} rot1 switch cfq\n@event {time_ns} rot1 scheduler cfq completed 100 flushes 1 1\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "found"),
+    [("", True), (STRICT, False), (STRICT + left_at(550_000_000), False), (STRICT + left_at(450_000_000), True)],
+    ids=["cfq", "bfq", "bfq until just now", "bfq until long ago"],
+)
+@pytest.mark.parametrize("age", ["age_ns 84389888", "by_request_ns 71731456"])
+def test_age_counts_since_a_scheduler_of_strict_classes_was_left(before: str, found: bool, age: str) -> None:
+    _, violation = judge_text(events() + before + changed((age, age.split()[0] + " 500000000")))
+    assert (violation is not None and violation.invariant == "no request too old") == found
+
+
 ASYNC = "pid 0 async class BE level 4 queued 0 in_drive 0 refs 1 residual_us 0 think_us 0 seek_sectors 0"
 
 

@@ -293,7 +293,8 @@ actor_fio()
 	done
 }
 
-# What was discarded is zeros, what is beside it is not.
+# What was discarded is zeros, what is beside it is not. With -f blkdiscard does not open
+# the disk exclusively: the kernel then refuses discards of others to cached pages.
 actor_discards()
 {
 	local at
@@ -304,14 +305,14 @@ actor_discards()
 		tried write dd if=/dev/urandom of=/dev/clean bs=64k seek=$((at / 65536)) \
 			count=2 oflag=direct,sync conv=notrunc
 		if [ $((RANDOM % 4)) = 0 ]; then
-			tried "write zeros" blkdiscard -z -o "$at" -l 65536 /dev/clean
+			tried "write zeros" blkdiscard -f -z -o "$at" -l 65536 /dev/clean
 		else
-			tried discard blkdiscard -o "$at" -l 65536 /dev/clean
+			tried discard blkdiscard -f -o "$at" -l 65536 /dev/clean
 		fi
 		dd if=/dev/clean bs=64k skip=$((at / 65536)) count=1 iflag=direct 2> /dev/null |
 			cmp -s -n 65536 - /dev/zero || error "byte $at is not zero after a discard"
 		count compare "done"
-		may_fail "discard faulty" blkdiscard -o 8M -l 1M /dev/faulty
+		may_fail "discard faulty" blkdiscard -f -o 8M -l 1M /dev/faulty
 		nap 100
 	done
 }
