@@ -217,7 +217,7 @@ load_start()
 
 	shift
 	setsid fio --output="$TMP/load-$disk" --output-format=json \
-		--filename="/dev/$disk" --time_based --runtime=600 --size=8M \
+		--filename="/dev/$disk" --time_based --runtime="$LIMIT" --size=8M \
 		--verify_fatal=1 --verify_state_save=0 --randrepeat=1 \
 		--thinktime=500 \
 		"$@" \
