@@ -157,6 +157,10 @@ def test_targets_and_files_of_the_page_exist() -> None:
         assert (ROOT / name).exists(), name
 
 
+def test_the_evaluation_lacks_nothing() -> None:
+    assert "Not run" not in (PAGE.parent / "evaluation.md").read_text()
+
+
 def test_figures_are_those_of_the_evaluation() -> None:
     evaluation = (PAGE.parent / "evaluation.md").read_text()
     sections = {name.split("\n", 1)[0]: name for name in re.split(r"^## ", evaluation, flags=re.M)}
