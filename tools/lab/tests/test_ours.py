@@ -2,6 +2,7 @@
 """Our own scenarios, shorter: they show what they must, and the same figures each time."""
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,14 @@ def test_scenario_shows_what_it_must(
     assert [verdict for verdict in result["expect"] if verdict["status"] != "pass"] == []
     assert result["expect"]
     assert code == 0
+
+
+def test_every_picture_is_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    pictures = tomllib.loads((Path(cli.__file__).parents[1] / "pictures.toml").read_text())["picture"]
+    for picture in pictures:
+        assert cli.main(["show", picture["scenario"]]) == 0
+        runs = [line.strip().split(" (")[0] for line in capsys.readouterr().out.splitlines()]
+        assert picture["run"] in runs, picture["name"]
 
 
 def test_only_a_strict_run_fails_with_an_expectation(
