@@ -2,13 +2,12 @@
 """Our own scenarios, shorter: they show what they must, and the same figures each time."""
 
 import json
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import SCENARIO
-from lablib import cli, guest
+from lablib import cli, guest, pictures
 
 
 def run(kernel: Path, out: Path, scenario: str, *options: str) -> tuple[int, dict[str, Any]]:
@@ -44,12 +43,10 @@ def test_scenario_shows_what_it_must(
     assert code == 0
 
 
-def test_every_picture_is_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
-    pictures = tomllib.loads((Path(cli.__file__).parents[1] / "pictures.toml").read_text())["picture"]
-    for picture in pictures:
-        assert cli.main(["show", picture["scenario"]]) == 0
-        runs = [line.strip().split(" (")[0] for line in capsys.readouterr().out.splitlines()]
-        assert picture["run"] in runs, picture["name"]
+def test_every_picture_is_of_a_run() -> None:
+    for picture in pictures.load(cli.TOOL / "pictures.toml", []):
+        (scenario,) = cli.find_scenarios([picture.scenario], False)
+        assert picture.run in [cell.name for cell in scenario.cells()], picture.name
 
 
 def test_only_a_strict_run_fails_with_an_expectation(

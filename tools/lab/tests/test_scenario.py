@@ -106,7 +106,7 @@ def test_refusal_names_line_and_key(old: str, new: str, at: str, key: str, what:
         parse(source)
     assert what in str(refusal.value)
     assert refusal.value.key == key
-    expected = lines_of(source, at)[key in ("group.1", "group.1.name")]
+    expected = lines_of(source, at)[1 if key in ("group.1", "group.1.name") else 0]
     assert refusal.value.line == expected
     assert str(refusal.value).startswith(f"test.toml:{expected}: ")
     assert refusal.value.code == EXIT_USAGE

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The invariants of the scheduler, checked on each sample."""
 
+import math
 from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -39,16 +40,13 @@ class History:
     # The largest rate that each process has had, and who has been a worker; the smallest.
     rates: dict[int, int] = field(default_factory=dict)
     slowest: dict[int, int] = field(default_factory=dict)
-    # Whether a scheduler that promises nothing is there, and when it was left last, in ns.
-    unbounded: bool = False
-    bounded_since: int | None = None
+    # When a scheduler that promises nothing was left last, in ns; infinite while it is there.
+    bounded_since: float = -math.inf
     events: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_EVENTS))
 
-    def bounded_ns(self, age_ns: int, now_ns: int) -> int:
+    def bounded_ns(self, age_ns: int, now_ns: int) -> float:
         """As much of an age as passed since there is a bound."""
-        if self.unbounded:
-            return 0
-        return age_ns if self.bounded_since is None else min(age_ns, now_ns - self.bounded_since)
+        return min(age_ns, now_ns - self.bounded_since)
 
     def new_scheduler(self, completed: int, begun: int, ended: int) -> None:
         self.baseline = completed, begun, ended
@@ -311,16 +309,16 @@ class Judge:
                 history.bucket_ms = max(history.bucket_ms, int(value))
             case ["set", "bw_debt_percent", value]:
                 history.debt_percent = max(history.debt_percent, int(value))
-            case ["switch", name]:
-                history.unbounded |= name == load.UNBOUNDED
+            case ["switch", *_]:
                 self.counters.update(history.counters)
                 history.counters = {}
                 history.baseline = None
                 self.switches += 1
             case ["scheduler", name, "completed", completed, "flushes", begun, ended]:
-                if history.unbounded and name != load.UNBOUNDED:
+                if name == load.UNBOUNDED:
+                    history.bounded_since = math.inf
+                elif history.bounded_since == math.inf:
                     history.bounded_since = event.time_ns
-                history.unbounded = name == load.UNBOUNDED
                 history.new_scheduler(int(completed), int(begun), int(ended))
             case ["slab", name, value]:
                 self.slab[name] = int(value)

@@ -293,8 +293,8 @@ actor_fio()
 	done
 }
 
-# What was discarded is zeros, what is beside it is not. With -f blkdiscard does not open
-# the disk exclusively: the kernel then refuses discards of others to cached pages.
+# What was discarded is zeros, what is beside it is not. Without -f blkdiscard holds the
+# disk (O_EXCL), and the kernel refuses others to discard pages that are in use.
 actor_discards()
 {
 	local at

@@ -63,7 +63,7 @@ scenario_idle_requests_leave_tags()
 	setsid fio --output="$TMP/fio" --name=idle --filename=/dev/disk --rw=randread \
 		--bs=4k --direct=1 --ioengine=libaio --iodepth=128 \
 		--cmdprio_percentage=100 --cmdprio_class=3 --time_based \
-		--runtime=600 &
+		--runtime="$LIMIT" &
 	pid=$!
 	idle_tags_run_out "$pid"
 	echo "$QUEUED requests of class idle are queued"
@@ -85,7 +85,7 @@ scenario_idle_cgroup_leaves_tags()
 	echo idle > "$CGROUP/io.prio.class" || fail "no io.prio.class"
 	setsid "${IN_CGROUP[@]}" fio --output="$TMP/fio" --name=idle \
 		--filename=/dev/disk --rw=randread --bs=4k --direct=1 \
-		--ioengine=psync --numjobs=70 --time_based --runtime=600 &
+		--ioengine=psync --numjobs=70 --time_based --runtime="$LIMIT" &
 	pid=$!
 	# until each of them is known
 	until [ "$(counter disk dispatched_idle)" -ge 1000 ]; do
