@@ -22,7 +22,9 @@ from typing import NamedTuple
 
 from .common import Progress, Project, QueueError, git, git_out, run, say
 from .kernel import build_environment, configure, first_error, fragments, jobs, make, make_args
-from .verify import OLD_SPARSE, SPARSES, Finding, sparse_command, usable_checker
+from .verify import OLD_SPARSE, SPARSES, Finding, reasoned, sparse_command, usable_checker
+
+EXCEPTIONS = "tools/queue/analysis-exceptions"
 
 
 class Report(NamedTuple):
@@ -125,6 +127,26 @@ def analyse(project: Project, linux: Path, wanted: Sequence[str]) -> list[Findin
     return [findings[name] for name in wanted]
 
 
+def read_exceptions(project: Project, check: str) -> list[tuple[str, str]]:
+    """File and kind of the reports that a check is wrong about, as often as each is excused."""
+    return [(file, kind) for name, file, kind in
+            reasoned(project, EXCEPTIONS, "a check", "a file", "a kind") if name == check]
+
+
+def unexcused(found: Iterable[Report], excused: Iterable[tuple[str, str]]) -> list[Report]:
+    """Reports for which no exception is left, each of which excuses one."""
+    left = list(excused)
+    problems = []
+    for report in found:
+        excuse = next((each for each in left
+                       if each[0] == report.file and each[1] in report.text), None)
+        if excuse:
+            left.remove(excuse)
+        else:
+            problems.append(report)
+    return problems
+
+
 def compared(name: str, finding: Finding, said: Reports, site: Site) -> Finding:
     """The finding, with what the base does not report."""
     files = [file for file in ANALYSES[name].files(site) if file in site.before]
@@ -132,10 +154,12 @@ def compared(name: str, finding: Finding, said: Reports, site: Site) -> Finding:
         base = timed(f"{name} on the base", ANALYSES[name], site, files) if files else set()
     except QueueError as error:
         return Finding(name, finding.subject, (f"on the base: {error}",))
-    problems = [str(report) for report in new_reports(said, base)]
-    notes = (f"{len(said) - len(problems)} reports are the base's too",) \
-        if len(problems) < len(said) else ()
-    return Finding(name, finding.subject, tuple(problems), notes)
+    new = new_reports(said, base)
+    problems = unexcused(new, read_exceptions(site.project, name))
+    notes = [f"{count} reports {what}" for count, what in (
+        (len(said) - len(new), "are the base's too"),
+        (len(new) - len(problems), f"are excused in {EXCEPTIONS}")) if count]
+    return Finding(name, finding.subject, tuple(map(str, problems)), tuple(notes))
 
 
 def timed(label: str, analysis: Analysis, site: Site, files: list[str]) -> Reports:

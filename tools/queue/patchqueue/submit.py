@@ -36,8 +36,10 @@ from .verify import (
     checkpatch_problems,
     export_problems,
     group_findings,
+    checkpatch_environment,
     message_problems,
     read_exceptions,
+    reasoned,
     scratch_tree,
     series_problems,
 )
@@ -286,7 +288,8 @@ WANTED = {
     "Documentation/": ("linux-doc@vger.kernel.org",),
     "tools/testing/selftests/": ("linux-kselftest@vger.kernel.org",),
 }
-EVERY = ("axboe@kernel.dk", "linux-block@vger.kernel.org")  # on every patch of the series
+# Whoever must be told of the series; b4 sends all of it to everybody whom one patch is for.
+EVERYBODY = {"axboe@kernel.dk", "linux-block@vger.kernel.org"}
 
 
 def check_maintainers(series: Series) -> list[Finding]:
@@ -301,7 +304,9 @@ def check_maintainers(series: Series) -> list[Finding]:
         lost = sorted(wanted(changed_files(text)) - have.keys())
         findings.append(Finding("maintainers", path.name, tuple(
             f"get_maintainer.pl does not name {address}" for address in lost)))
-    return [*findings, Finding("maintainers", "of the series", (), tuple(rows(table)))]
+    lost = sorted(EVERYBODY - table.keys())
+    return [*findings, Finding("maintainers", "of the series", tuple(
+        f"get_maintainer.pl does not name {address}" for address in lost), tuple(rows(table)))]
 
 
 def recipients(said: str) -> dict[str, str]:
@@ -318,7 +323,7 @@ def changed_files(patch: str) -> list[str]:
 
 
 def wanted(files: Sequence[str]) -> set[str]:
-    found = set(EVERY)
+    found: set[str] = set()
     for name in files:
         for folder, addresses in WANTED.items():
             if name.startswith(folder):
@@ -385,17 +390,8 @@ def check_spelling(series: Series) -> list[Finding]:
 
 
 def read_words(project: Project) -> list[str]:
-    """Lines of 'word reason': words of the field that codespell takes for others."""
-    path = project.root / WORDS
-    found = []
-    for number, line in enumerate(path.read_text().splitlines() if path.is_file() else [], 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        words = line.split(None, 1)
-        if len(words) < 2:
-            raise QueueError(f"{WORDS}:{number}: needs a word and a reason")
-        found.append(words[0])
-    return found
+    """Words of the field that codespell takes for others."""
+    return [word for word, in reasoned(project, WORDS, "a word")]
 
 
 def only_added(patch: str) -> str:
@@ -441,13 +437,15 @@ def check_b4(series: Series) -> list[Finding]:
         (home / "cover").write_text(re.sub(r"^Subject: (?:\[[^\]]*\] )?", "", title) + "\n\n" + body)
         env = {"GIT_CONFIG_GLOBAL": str(home / "gitconfig"), "GIT_CONFIG_NOSYSTEM": "1",
                "XDG_DATA_HOME": work, "XDG_CACHE_HOME": work, "XDG_CONFIG_HOME": work,
-               "GIT_EDITOR": f"cp {home / 'cover'}", "EDITOR": f"cp {home / 'cover'}"}
+               "GIT_EDITOR": f"cp {home / 'cover'}", "EDITOR": f"cp {home / 'cover'}",
+               **checkpatch_environment(project.build / "venv")}
         git(linux, "branch", "-q", "-D", BRANCH, check=False)
         git(linux, "checkout", "-q", "-b", BRANCH)
         try:
+            # whether MAINTAINERS has the new files is asked by check_checkpatch()
             b4 = [program, "--offline-mode", "--no-interactive", "-c",
                   "b4.prep-perpatch-check-cmd=./scripts/checkpatch.pl -q --terse --no-summary "
-                  "--mailback --showfile"]
+                  "--mailback --showfile --ignore FILE_PATH_CHANGES"]
             run([*b4, "prep", "--enroll", "base"], cwd=linux, env=env, input_text="")
             run([*b4, "prep", "--edit-cover"], cwd=linux, env=env, input_text="")
             checked = run([*b4, "prep", "--check"], cwd=linux, env=env, input_text="")

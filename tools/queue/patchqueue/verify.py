@@ -246,18 +246,24 @@ def _blob_at(linux: Path, name: str) -> bytes | None:
 # --- checkpatch -----------------------------------------------------------------------
 
 
-def read_exceptions(project: Project) -> list[tuple[re.Pattern[str], str]]:
-    """Lines of 'TYPE patch-name-regex reason': each needs its reason."""
-    path = project.root / EXCEPTIONS
+def reasoned(project: Project, name: str, *words: str) -> list[list[str]]:
+    """The lines of a list of exceptions, each some words and a reason."""
+    path = project.root / name
     found = []
     for number, line in enumerate(path.read_text().splitlines() if path.is_file() else [], 1):
         if not line.strip() or line.startswith("#"):
             continue
-        words = line.split(None, 2)
-        if len(words) < 3:
-            raise QueueError(f"{EXCEPTIONS}:{number}: needs a type, a patch and a reason")
-        found.append((re.compile(words[1]), words[0]))
+        parts = line.split(None, len(words))
+        if len(parts) <= len(words):
+            raise QueueError(f"{name}:{number}: needs {', '.join(words)} and a reason")
+        found.append(parts[:-1])
     return found
+
+
+def read_exceptions(project: Project) -> list[tuple[re.Pattern[str], str]]:
+    """Which patches checkpatch may say something of, and what."""
+    return [(re.compile(patch), kind)
+            for kind, patch in reasoned(project, EXCEPTIONS, "a type", "a patch")]
 
 
 def checkpatch_problems(linux: Path, path: Path, venv: Path,
@@ -267,9 +273,7 @@ def checkpatch_problems(linux: Path, path: Path, venv: Path,
                               "--show-types", "--no-summary", "--color=never"]
     if ignored:
         args += ["--ignore", ",".join(ignored)]
-    # spdxcheck.py, which checkpatch calls, finds its modules in the project's environment
-    done = run([*args, path], cwd=linux, check=False,
-               env={"PATH": f"{venv / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"})
+    done = run([*args, path], cwd=linux, check=False, env=checkpatch_environment(venv))
     said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
     said = [line for line in said if not re.match(r"No structs that should be const|"
                                                   r"No codespell typos", line)]
@@ -279,6 +283,11 @@ def checkpatch_problems(linux: Path, path: Path, venv: Path,
         # the question "does MAINTAINERS need updating?" is answered
         said = [line for line in said if "FILE_PATH_CHANGES" not in line]
     return [line.removeprefix(f"{path}:") for line in said]
+
+
+def checkpatch_environment(venv: Path) -> dict[str, str]:
+    """spdxcheck.py, which checkpatch calls, finds its modules in the project's environment."""
+    return {"PATH": f"{venv / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
 
 
 def added_files(patch: str) -> list[str]:

@@ -205,6 +205,19 @@ def test_a_patch_must_reach_the_lists_of_what_it_changes(letter: Queue) -> None:
                     "     get_maintainer.pl does not name linux-mm@kvack.org"]
 
 
+def test_somebody_of_the_series_must_name_the_maintainer(
+        letter: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check(letter, "maintainers") == []
+    project = submit.Project(letter.root, letter.root / "build", letter.cache)
+    series = submit.Series(project, letter.root / "build/verify/linux",
+                           tuple(submit.tree.queue_patches(project)))
+    monkeypatch.setattr(submit, "EVERYBODY", {"nobody@example.org"})
+    findings = submit.check_maintainers(series)
+    assert [each.problems for each in findings if each.problems] == [
+        ("get_maintainer.pl does not name nobody@example.org",)]
+    assert findings[-1].subject == "of the series"
+
+
 def test_the_table_names_each_recipient_with_its_patches(letter: Queue) -> None:
     done = letter.works("submit-check", "--only", "maintainers")
     line = next(line for line in done.splitlines() if "linux-block@" in line)
@@ -374,6 +387,27 @@ def test_what_the_base_says_too_is_no_problem(queue: Queue, tree: Path) -> None:
     project = submit.Project(queue.root, queue.root / "build", queue.cache)
     (finding,) = analyse.analyse(project, queue.root / "build/verify/linux", ["word"])
     assert finding.ok and finding.notes == ("1 reports are the base's too",)
+
+
+@pytest.mark.usefixtures("word")
+def test_an_exception_excuses_one_report_of_its_kind(letter: Queue) -> None:
+    letter.commit("block: three", {"block/three.c": "int BAD;\nint BAD2;\nint x; /* BAD */\n"})
+    letter.works("export")
+    path = letter.root / analyse.EXCEPTIONS
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("word block/three.c int it is needed\n"
+                    "other block/three.c int says another check\n"
+                    "word block/two.c int is in another file\n")
+    finding = analysed(letter)
+    assert finding.problems == ("block/three.c:2: int BAD2;", "block/three.c:3: int x; /* BAD */")
+    assert finding.notes == (f"1 reports are excused in {analyse.EXCEPTIONS}",)
+
+
+def test_every_exception_of_an_analysis_is_of_one_that_there_is(letter: Queue) -> None:
+    root = Path(__file__).parents[3]
+    project = submit.Project(root, letter.root / "build", letter.cache)
+    for check, _, _ in verify.reasoned(project, analyse.EXCEPTIONS, "a check", "a file", "a kind"):
+        assert check in analyse.names()
 
 
 def test_the_analyzer_gets_the_compilers_command_and_writes_nothing() -> None:
