@@ -114,7 +114,7 @@ def choose(file: Path, mask: str) -> None:
 
 def trace(device: Path, base: Path, command: list[str], seconds: float | None) -> tuple[int, int]:
     """Run blktrace around the command. Returns the exit code, and how many events were dropped."""
-    for old in [*files_of(base), base.with_name(base.name + NOTES_SUFFIX)]:
+    for old in [*files_of(base), notes_of(base)]:
         old.unlink(missing_ok=True)
     tracer = subprocess.Popen(
         ["blktrace", "-d", str(device), "-D", str(base.parent), "-o", base.name],
@@ -138,13 +138,18 @@ def files_of(base: Path) -> list[Path]:
     return list(base.parent.glob(f"{base.name}.blktrace.*"))
 
 
+def notes_of(base: Path) -> Path:
+    return base.with_name(base.name + NOTES_SUFFIX)
+
+
 def write_notes(base: Path, command: list[str], said: str) -> int:
     """Leave the notes beside a recording; how many events were dropped."""
     dropped = sum(int(a or b) for a, b in DROPPED.findall(said))
     notes = {"command": " ".join(command), "dropped": dropped, "blktrace": said[-2000:]}
-    partial = base.with_name(f".{base.name}{NOTES_SUFFIX}")
+    path = notes_of(base)
+    partial = path.with_name(f".{path.name}")
     partial.write_text(json.dumps(notes, indent=1) + "\n")
-    partial.replace(base.with_name(base.name + NOTES_SUFFIX))
+    partial.replace(path)
     return dropped
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from . import compare, disks, job, pictures, plots, report, results, run, tables, unchanged
 from . import scenario as sc
 from .errors import EXIT_FAILED, EXIT_USAGE, LabError
-from .guest import Guests, Stopped
+from .guest import Features, Guests, Stopped
 
 TOOL = Path(__file__).resolve().parent.parent
 TOP = TOOL.parent.parent
@@ -220,18 +220,23 @@ def cmd_unchanged(args: argparse.Namespace) -> int:
     return EXIT_FAILED if any(row["differ"] for row in rows) else 0
 
 
+def plan_picture(picture: pictures.Picture, presets: Path, features: Features) -> run.Plan:
+    """The one run of its scenario that a picture shows, as long as it shows it."""
+    (scenario,) = find_scenarios([picture.scenario], False)
+    scenario = dataclasses.replace(scenario, duration_s=picture.end)
+    return run.make_plan(scenario, presets, None, None, None, features, f"^{re.escape(picture.run)}$")
+
+
 def cmd_pictures(args: argparse.Namespace) -> int:
     wanted = pictures.load(args.list, args.name)
     build_loadgen()
     guests = Guests(args.kernel, LOADGEN, args.limit)
     features = guests.probe()
+    plans = [plan_picture(picture, args.disks, features) for picture in wanted]
     args.out.mkdir(parents=True, exist_ok=True)
     try:
-        for number, picture in enumerate(wanted, 1):
+        for number, (picture, plan) in enumerate(zip(wanted, plans, strict=True), 1):
             print(f"lab: {number}/{len(wanted)} {picture.name}", file=sys.stderr)
-            (scenario,) = find_scenarios([picture.scenario], False)
-            scenario = dataclasses.replace(scenario, duration_s=picture.end)
-            plan = run.make_plan(scenario, args.disks, None, None, None, features, f"^{re.escape(picture.run)}$")
             print(args.out / pictures.make(picture, plan, features, guests, args.out), flush=True)
     except (KeyboardInterrupt, Stopped):
         guests.stop()
