@@ -280,7 +280,7 @@ scenario_rotating_contradictions_are_refused()
 	local bad dir=$NULLB/disk
 
 	for bad in zoned=1 cache_size=4 shared_tags=1 irqmode=2 rot_rpm=0 \
-		   rot_track_inner_sectors=9999 rot_seek_full_us=5000 \
+		   hw_queue_depth=257 rot_track_inner_sectors=9999 rot_seek_full_us=5000 \
 		   rot_seek_track_us=2000 rot_head_skew_us=99 \
 		   rot_track_skew_us=99 rot_cache_segments=0 rot_reorder_ms=0; do
 		rotating_off disk "$bad"
