@@ -67,23 +67,26 @@ static void fill(char *buffer, unsigned int seed)
 		*(int *)(buffer + i) = random();
 }
 
-/* Whether the disk has what is in the buffer. */
+/*
+ * Whether the disk has what is in the buffer. To read without the cache is first to
+ * write back what is in it; the error may be another writer's, whose pages these are too.
+ */
 static int is_there(const char *device, const char *buffer, char *there, off_t offset)
 {
 	int fd = open(device, O_RDONLY | O_DIRECT);
-	int same;
+	ssize_t got = -1;
 
 	if (fd < 0)
 		err(1, "%s", device);
-	same = pread(fd, there, SIZE, offset) == SIZE && !memcmp(there, buffer, SIZE);
+	for (int i = 0; i < 3 && got < 0; i++)
+		got = pread(fd, there, SIZE, offset);
+	if (got < 0)
+		warn("%s: cannot be read", device);
 	close(fd);
-	return same;
+	return got == SIZE && !memcmp(there, buffer, SIZE);
 }
 
-/*
- * Without a fault. The first time it may be told of an error in writing back
- * pages, which are the device's: those of the other writer among them.
- */
+/* Without a fault. Of writing back the same holds here. */
 static int write_again(int fd, const char *buffer, off_t offset)
 {
 	for (int i = 0; i < 3; i++) {
