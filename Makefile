@@ -8,7 +8,7 @@ QUEUE := tools/queue/queue
 FLAVOUR ?= plain
 export KERNEL STEPS JOBS
 
-.PHONY: help run check setup venv fetch tree export verify bisect-check submit-check kernel uml deb bench soak stress unchanged clean
+.PHONY: help run check setup venv fetch tree export verify bisect-check submit-check kernel uml deb bench soak stress unchanged coverage clean
 
 help: ## show this text
 	@echo "Targets:"
@@ -85,6 +85,9 @@ stress: FLAVOUR = debug
 stress: setup venv ## 20 minutes of everything at once in QEMU, data verified (STRESS_ARGS: see tools/stress/stress --help)
 	@$(QUEUE) kernel --flavour $(FLAVOUR)
 	@tools/stress/stress --flavour $(FLAVOUR) $(STRESS_ARGS)
+
+coverage: setup venv ## which lines and branches the tests run (COVERAGE_ARGS: see tools/coverage/coverage --help)
+	@tools/coverage/coverage $(COVERAGE_ARGS)
 
 clean: ## remove build/, unless it has work that is not exported (FORCE=1: even then)
 	@$(QUEUE) clean $(if $(FORCE),--force)

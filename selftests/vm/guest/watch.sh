@@ -33,6 +33,16 @@ say()
 	echo "<4>vm-scenario: $*" > /dev/kmsg
 }
 
+# In a kernel that counts what it runs (tools/coverage), leaves the counts in $VM_OUT.
+save_coverage()
+{
+	local counts
+
+	while read -r counts; do
+		cat "$counts" > "$VM_OUT/${counts##*/}"
+	done < <(find /sys/kernel/debug/gcov -name '*.gcda' 2> /dev/null)
+}
+
 dump_file()
 {
 	local line

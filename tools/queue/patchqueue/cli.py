@@ -36,8 +36,9 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("--only", action="append", default=[], metavar="NAME[,NAME]",
                        help="some of " + ", ".join(submit.names()))
     build = sub.add_parser("kernel", help="build an x86-64 kernel")
-    build.add_argument("--flavour", default="plain", choices=["plain", "debug", "kcsan"])
+    build.add_argument("--flavour", default="plain", choices=["plain", "debug", "kcsan", "gcov"])
     uml = sub.add_parser("uml", help="build User-Mode Linux")
+    uml.add_argument("--gcov", action="store_true", help="one that counts what is run, in build/uml-gcov")
     uml.add_argument("--before", metavar="NAME",
                      help="of the patches before the one whose name holds NAME, in build/uml-before")
     packages = sub.add_parser("deb", help="build Debian packages of the patched kernel")
@@ -71,7 +72,8 @@ def command(args: argparse.Namespace, project: Project) -> int:
             say(f"{project.show(image)}")
         case "kernel" | "uml":
             tree.make_tree(project, args.kernel)
-            image = kernel.build(project, "um" if args.command == "uml" else args.flavour)
+            user_mode = "um-gcov" if args.command == "uml" and args.gcov else "um"
+            image = kernel.build(project, user_mode if args.command == "uml" else args.flavour)
             result = {"image": str(image)}
             say(f"{project.show(image)}")
         case "deb":

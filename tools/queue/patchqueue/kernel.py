@@ -40,7 +40,18 @@ class Flavour:
     target: str
     image: str
     steps: int  # lines of make's output in a whole build: for the percentage
+    arguments: tuple[str, ...] = ()  # more of them, for make
 
+
+# What coverage is measured of: whole objects, tools/coverage chooses lines. In User-Mode
+# Linux CONFIG_GCOV is for everything. Inlined, a branch would count where the function is
+# called, and optimised away with what is known there.
+PROFILED = ("cfq-iosched", "cfq-iosched-test", "rotational", "rotational_test", "blktrace")
+NOT_INLINED = tuple(f"CFLAGS_{name}.o=-fno-inline" for name in PROFILED)
+
+# Linked to User-Mode Linux beside what arch/um/Makefile has there; see tools/coverage/dump.c.
+DUMP = "coverage-dump.o"
+WITH_DUMP = f"LD_FLAGS_CMDLINE=$(foreach opt,$(KBUILD_LDFLAGS) $(LDFLAGS_EXECSTACK),-Wl,$(opt)) {DUMP}"
 
 FLAVOURS = {
     "plain": Flavour("plain", "x86_64", "kernel-plain", ("base", "x86", "plain"),
@@ -49,7 +60,12 @@ FLAVOURS = {
                      "bzImage", "arch/x86/boot/bzImage", 2500),
     "kcsan": Flavour("kcsan", "x86_64", "kernel-kcsan", ("base", "x86", "kcsan"),
                      "bzImage", "arch/x86/boot/bzImage", 2500),
+    "gcov": Flavour("gcov", "x86_64", "kernel-gcov", ("base", "x86", "plain", "gcov"),
+                    "bzImage", "arch/x86/boot/bzImage", 2300,
+                    (*NOT_INLINED, *(f"GCOV_PROFILE_{name}.o=y" for name in PROFILED))),
     "um": Flavour("um", "um", "uml", ("base", "um"), "linux", "linux", 1400),
+    "um-gcov": Flavour("um-gcov", "um", "uml-gcov", ("base", "um", "um-gcov"), "linux", "linux",
+                       1400, (*NOT_INLINED, WITH_DUMP)),
 }
 
 # Options of the queue's own patches: merged as far as the tree has them.
@@ -184,7 +200,9 @@ def build(project: Project, name: str, linux: Path | None = None, folder: str | 
     with locked(project.build / f".lock-{folder}"):
         need_space(project.build, 200 if image.exists() else 1500, f"building {folder}")
         configure(project, linux, out, flavour.arch, fragments(project, linux, out, flavour.fragments))
-        make(project, folder, [*make_args(linux, out, flavour.arch), flavour.target],
+        if WITH_DUMP in flavour.arguments:
+            run(["gcc", "-O1", "-c", project.root / "tools/coverage/dump.c", "-o", out / DUMP])
+        make(project, folder, [*make_args(linux, out, flavour.arch), *flavour.arguments, flavour.target],
              out / "build.log", flavour.steps)
     if not image.is_file():
         raise QueueError(f"{project.show(image)}: the build left no image; "
