@@ -94,6 +94,12 @@ until_more()
 	cfq_wait_for more "$1" "$n" || cfq_fail "$1 does not become $n"
 }
 
+# Nobody waits for asynchronous writes: they are of best effort, at its first level.
+"$ioprio" 8,3 dd if=/dev/zero of="$CFQ_DEV" bs=64k count=4 oflag=nocache \
+	conv=notrunc 2> /dev/null
+grep -q '^pid 0 async class BE level 0 ' "$CFQ_DEBUG/queues" ||
+	cfq_fail "no asynchronous writes of class BW served as best effort"
+
 # Beside others, of whom somebody always waits: no more than its tokens, though all
 # eight requests of a read are there at once. That is 2 at first and 2 a second, and
 # the others have what is left of 20 a second.
