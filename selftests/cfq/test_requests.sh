@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The priority that a request carries itself, through aio and io_uring, decides
-# its class, whatever its process has.
+# its class, whatever its process has; and what the flushes of others wait for is
+# of best effort, whatever was asked for.
 
 . "$(dirname "$0")/cfq_common.sh"
 
-cfq_need ionice
-cfq_device rotational=1
+cfq_need dd ionice
+cfq_device rotational=1 cache_size=8 fua=0
 cfq_need_debugfs
+ioprio=$(dirname "$0")/cfq_ioprio
 request=$(dirname "$0")/cfq_request
 count=20
 EINVAL=22
@@ -40,4 +42,22 @@ for way in aio uring; do
 	[ "$code" = 38 ] || [ "$code" = "$EINVAL" ] ||
 		cfq_fail "$way: a reservation of nothing: errno $code"
 done
+
+# flushed CLASS PRIORITY: writes to the medium, through a cache without FUA
+flushed()
+{
+	local class=$1 before best
+
+	before=$(cfq_counter "dispatched_$class")
+	best=$(cfq_counter dispatched_BE)
+	"$ioprio" "$2" dd if=/dev/zero of="$CFQ_DEV" bs=4k count=5 \
+		oflag=direct,dsync 2> /dev/null || cfq_fail "cannot write"
+	[ "$(cfq_counter "dispatched_$class")" = "$before" ] ||
+		cfq_fail "what flushes wait for was served in class $class"
+	[ "$(cfq_counter dispatched_BE)" -ge $((best + 5)) ] ||
+		cfq_fail "what flushes wait for was not served as best effort"
+}
+
+flushed idle $((3 << 13))
+flushed BW 16,2
 exit "$KSFT_PASS"
