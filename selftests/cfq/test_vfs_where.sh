@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Where messages of VFS operations are besides a trace of the whole disk: in one
-# that selects, in one of a partition's disk, in the tracer of ftrace.
+# that selects, in one of a partition, in one of its disk, in the tracer of ftrace.
 
 . "$(dirname "$0")/cfq_common.sh"
 
@@ -69,5 +69,16 @@ cfq_vfs_do part pread "/dev/${other}1" 512 1024
 cfq_trace_end "$CFQ_TRACER" "$CFQ_TMP/raw" "$CFQ_TMP/trace"
 in_device part "/dev/${other}1"
 cfq_vfs_check part "vfs_read ino %i off 512 len 1024" 1024
+
+# What is beside a partition is not in the trace of the partition.
+cfq_trace_begin "${other}1" "$CFQ_TMP/raw"
+cfq_vfs_do inside pread "/dev/${other}1" 1024 512
+cfq_vfs_do beside pread "/dev/$other" 512 1024
+cfq_trace_end "$CFQ_TRACER" "$CFQ_TMP/raw" "$CFQ_TMP/trace"
+in_device inside "/dev/${other}1"
+cfq_vfs_check inside "vfs_read ino %i off 1024 len 512" 512
+[ -s "$CFQ_TMP/beside" ] || cfq_fail "nobody read beside the partition"
+said=$(cfq_vfs_said beside)
+[ -z "$said" ] || cfq_fail "beside the partition: $said"
 delpart "/dev/$other" 1
 exit "$KSFT_PASS"

@@ -80,11 +80,13 @@ static struct attr tunables[] = {
 	FILE_OF("bw_delays_ms", DELAYS, 1, DELAY_MAX_MS),
 };
 
+/* The last word stands for all the others. */
 static const char *const operations[] = {
 	"read", "write", "lookup", "create", "open", "stat", "readdir", "fsync",
-	"truncate", "unlink", "evict", "rename", "fault", "readahead", NULL
+	"truncate", "unlink", "evict", "rename", "fault", "readahead", "all",
+	NULL
 };
-#define ALL_OPERATIONS	((1u << (ARRAY_SIZE(operations) - 1)) - 1)
+#define ALL_OPERATIONS	((1u << (ARRAY_SIZE(operations) - 2)) - 1)
 
 /* Documentation/trace/blktrace-vfs.rst, ABI/testing/sysfs-block-trace-vfs */
 static struct attr trace[] = {
@@ -533,7 +535,7 @@ static int read_mask(const struct attr *attr, const char *s, struct value *value
 			i = find_word(attr, s, len);
 			if (i < 0)
 				return EINVAL;
-			value->number |= 1u << i;
+			value->number |= attr->words[i + 1] ? 1u << i : attr->max;
 		}
 		s += len + !!s[len];
 	}
