@@ -60,4 +60,10 @@ flushed()
 
 flushed idle $((3 << 13))
 flushed BW 16,2
+
+# All writeback shares tags: it waits for no idle disk either.
+"$ioprio" $((3 << 13)) dd if=/dev/zero of="$CFQ_DEV" bs=64k count=4 oflag=nocache \
+	conv=notrunc 2> /dev/null
+grep -q '^pid 0 async class BE level 7 ' "$CFQ_DEBUG/queues" ||
+	cfq_fail "no asynchronous writes of class idle served as best effort"
 exit "$KSFT_PASS"

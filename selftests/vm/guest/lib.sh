@@ -142,6 +142,17 @@ cgroup_end()
 	umount "$TMP/cgroup"
 }
 
+# class_queued DISK CLASS: sets QUEUED to the requests of all queues of a class
+class_queued()
+{
+	local line queued="class $2 .* queued ([0-9]+)"
+
+	QUEUED=0
+	while read -r line; do
+		[[ $line =~ $queued ]] && QUEUED=$((QUEUED + BASH_REMATCH[1]))
+	done < "$DEBUG/block/$1/sched/queues"
+}
+
 # counter DISK NAME: a counter of the scheduler
 counter()
 {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -210,3 +211,16 @@ def test_setup_asks_for_the_packagers_only_for_packages(
         assert done.stderr.endswith("sudo apt-get install debhelper kmod\n")
     else:
         assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_setup_installs_what_the_kernels_packager_wants() -> None:
+    """Build-Depends of scripts/package/mkdebian, but for the compiler, which is named otherwise."""
+    mkdebian = TOOL.parents[2] / "build/linux/scripts/package/mkdebian"
+    if not mkdebian.is_file():
+        pytest.skip("no kernel source; run `make tree`")
+    depends = re.search(r"^Build-Depends-Arch: (.*?)^\w", mkdebian.read_text(),
+                        re.MULTILINE | re.DOTALL)
+    assert depends
+    wanted = {re.split(r"[:\s<]", entry.strip())[0] for entry in depends[1].split(",")}
+    installed = re.findall(r"^\S+:(\S+)$", (TOOL.parent / "setup").read_text(), re.MULTILINE)
+    assert wanted - {"gcc-${host_gnu}"} <= set(installed)

@@ -212,6 +212,41 @@ scenario_streams_on_a_drive_that_queues()
 	drained disk
 }
 
+# A process that queues far more than it has reserved leaves tags to others, once its
+# tokens are gone.
+scenario_reserved_requests_leave_tags()
+{
+	local pid reader patience=240
+
+	disk disk rotational=1 hw_queue_depth=1 memory_backed=0 size=1000 \
+		completion_nsec=5000000
+	queue disk nr_requests 64
+	setsid "$BWCTL" run --quiet --rate 1M --delay 2s -- fio --name=greedy \
+		--output="$TMP/greedy" --filename=/dev/disk --rw=randread --bs=64k \
+		--direct=1 --ioengine=libaio --iodepth=128 --time_based \
+		--runtime="$LIMIT" &
+	pid=$!
+	until class_queued disk BW; [ "$QUEUED" -ge 16 ]; do
+		kill -0 "$pid" 2> /dev/null || fail "fio ended: $(cat "$TMP/greedy")"
+		nap 0.5
+	done
+	echo "$QUEUED requests of class BW are queued at first"
+	setsid fio --output="$TMP/reader" --name=reader --filename=/dev/disk \
+		--rw=randread --bs=4k --direct=1 --ioengine=psync --numjobs=4 \
+		--time_based --runtime="$LIMIT" &
+	reader=$!
+	until class_queued disk BW; [ "$QUEUED" -le 32 ]; do
+		[ $((patience -= 1)) -gt 0 ] ||
+			fail "class BW has $QUEUED requests queued, of 64"
+		kill -0 "$pid" "$reader" 2> /dev/null || fail "fio ended"
+		nap 0.5
+	done
+	kill -INT "$pid" "$reader"
+	load_wait "$pid"
+	load_wait "$reader"
+	drained disk
+}
+
 scenario_bwctl()
 {
 	# The reader must not come to its end.

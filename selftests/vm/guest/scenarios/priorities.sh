@@ -17,34 +17,27 @@ scenario_class_by_cgroup()
 	drained disk
 }
 
-# idle_queued DISK: sets QUEUED to the requests of all queues of class idle
-idle_queued()
-{
-	local line queued='class idle .* queued ([0-9]+)'
-
-	QUEUED=0
-	while read -r line; do
-		[[ $line =~ $queued ]] && QUEUED=$((QUEUED + BASH_REMATCH[1]))
-	done < "$DEBUG/block/$1/sched/queues"
-}
-
 # idle_tags_run_out PID: until the fio PID gets no more tags; sets QUEUED
 idle_tags_run_out()
 {
 	local before=0
 
-	until idle_queued disk; [ "$QUEUED" -ge 16 ] && [ "$QUEUED" = "$before" ]; do
+	until class_queued disk idle; [ "$QUEUED" -ge 16 ] && [ "$QUEUED" = "$before" ]; do
 		before=$QUEUED
 		kill -0 "$1" 2> /dev/null || fail "fio ended: $(cat "$TMP/fio")"
 		nap 1
 	done
 }
 
-# tags_are_left PID: for best effort, beside the requests of the fio PID, which ends
+# tags_are_left PID: for best effort and writeback, beside the requests of the fio PID,
+# which ends
 tags_are_left()
 {
 	timeout 60 dd if=/dev/disk of=/dev/null bs=4k count=50 iflag=direct \
 		2> /dev/null || fail "no tags for best effort beside requests of class idle"
+	timeout 60 dd if=/dev/zero of=/dev/disk bs=64k count=8 oflag=nocache \
+		conv=notrunc 2> /dev/null ||
+		fail "no tags for writeback beside requests of class idle"
 	queue disk iosched/idle_grace_ms 0
 	kill -INT "$1"
 	load_wait "$1"
