@@ -6,7 +6,10 @@ from __future__ import annotations
 import importlib.machinery
 import importlib.util
 import json
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 
@@ -181,3 +184,23 @@ def test_an_unknown_part_is_refused(coverage: ModuleType, capsys: pytest.Capture
         coverage.main(["--only", "nothing"])
     assert ended.value.code == 2
     assert "no part nothing: there are kunit, lab" in capsys.readouterr().err
+
+
+def test_interrupted_tests_end_what_they_started(tmp_path: Path) -> None:
+    """The tool is interrupted while its tests run; these tidy up before it ends."""
+    began, tidied = tmp_path / "began", tmp_path / "tidied"
+    tests = f"trap 'sleep 1; touch {tidied}; exit 1' INT; touch {began}; while :; do sleep 0.1; done"
+    program = ("import importlib.machinery, importlib.util, os, sys\n"
+               f"loader = importlib.machinery.SourceFileLoader('tool', {str(TOOL)!r})\n"
+               "tool = importlib.util.module_from_spec(importlib.util.spec_from_loader('tool', loader))\n"
+               "sys.modules['tool'] = tool\n"
+               "loader.exec_module(tool)\n"
+               f"tool.run_tests(['bash', '-c', {tests!r}], sys.stdout, os.environ)\n")
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as worker:
+        while not began.exists():
+            assert worker.poll() is None
+            time.sleep(0.05)
+        worker.send_signal(signal.SIGINT)
+        assert worker.wait(60) != 0
+    assert tidied.exists()
