@@ -51,6 +51,9 @@ clean_up()
 {
 	local pid disk
 
+	# A child that gets a signal before it is another program comes here too.
+	[ "$BASHPID" = "$SCENARIO" ] || return
+
 	# As long as fio ends in order it leaves no shared memory behind.
 	for pid in $(jobs -p); do
 		kill -INT "$pid" 2> /dev/null
@@ -69,6 +72,7 @@ clean_up()
 # scenario NAME: runs it in this shell, which ends with it
 scenario()
 {
+	SCENARIO=$BASHPID
 	trap clean_up EXIT
 	TMP=$(mktemp -d /dev/shm/vm.XXXXXX)
 	"scenario_$1"

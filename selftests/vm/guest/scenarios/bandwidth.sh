@@ -221,26 +221,28 @@ scenario_reserved_requests_leave_tags()
 	disk disk rotational=1 hw_queue_depth=1 memory_backed=0 size=1000 \
 		completion_nsec=5000000
 	queue disk nr_requests 64
+	setsid fio --output="$TMP/reader" --name=reader --filename=/dev/disk \
+		--rw=randread --bs=4k --direct=1 --ioengine=psync --numjobs=4 \
+		--time_based --runtime="$LIMIT" &
+	reader=$!
+	until [ "$(counter disk dispatched_BE)" -ge 100 ]; do
+		kill -0 "$reader" || fail "fio ended: $(cat "$TMP/reader")"
+		nap 0.5
+	done
 	setsid "$BWCTL" run --quiet --rate 1M --delay 2s -- fio --name=greedy \
 		--output="$TMP/greedy" --filename=/dev/disk --rw=randread --bs=64k \
 		--direct=1 --ioengine=libaio --iodepth=128 --time_based \
 		--runtime="$LIMIT" &
 	pid=$!
-	until class_queued disk BW; [ "$QUEUED" -ge 16 ]; do
-		kill -0 "$pid" 2> /dev/null || fail "fio ended: $(cat "$TMP/greedy")"
-		nap 0.5
-	done
-	echo "$QUEUED requests of class BW are queued at first"
-	setsid fio --output="$TMP/reader" --name=reader --filename=/dev/disk \
-		--rw=randread --bs=4k --direct=1 --ioengine=psync --numjobs=4 \
-		--time_based --runtime="$LIMIT" &
-	reader=$!
-	until class_queued disk BW; [ "$QUEUED" -le 32 ]; do
+	# It has had all its tokens, and what was queued with them has been served.
+	until [ "$(counter disk dispatched_BW)" -ge 100 ] && class_queued disk BW &&
+		[ "$QUEUED" -le 32 ]; do
 		[ $((patience -= 1)) -gt 0 ] ||
 			fail "class BW has $QUEUED requests queued, of 64"
-		kill -0 "$pid" "$reader" 2> /dev/null || fail "fio ended"
+		kill -0 "$pid" "$reader" || fail "fio ended: $(cat "$TMP/greedy")"
 		nap 0.5
 	done
+	echo "$QUEUED requests of class BW are queued"
 	kill -INT "$pid" "$reader"
 	load_wait "$pid"
 	load_wait "$reader"
