@@ -3,7 +3,9 @@
 
 Times are microseconds from the beginning. A process's system calls are slices of its
 thread, its requests asynchronous slices (they overlap); CFQ's slices are a thread of
-a process "CFQ"; head position, tokens and deadlines are counters.
+the process that stands for the disk; head position, tokens and deadlines are
+counters. Perfetto drops what has a negative pid and gives pid 0 a meaning of its own,
+so the disk, and a process that nothing names, get numbers that no process can have.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ import numpy as np
 from . import messages, records
 from .model import KINDS, NO_ENTER, NO_LEAVE, Model
 
-DISK = 0
+# From PID_MAX_LIMIT of the kernel on.
+DISK, UNKNOWN = 1 << 22, (1 << 22) + 1
 
 
 def document(found: Model) -> str:
@@ -28,13 +31,18 @@ def _us(found: Model, time: int) -> float:
     return round((time - found.start) / 1000, 3)
 
 
+def _owner(pid: int) -> dict[str, int]:
+    pid = pid if pid > 0 else UNKNOWN
+    return {"pid": pid, "tid": pid}
+
+
 def _names(found: Model) -> list[dict[str, Any]]:
+    disk = {"process_name": f"disk {records.device_name(found.device)}", "thread_name": "CFQ"}
     events: list[dict[str, Any]] = [
-        {"ph": "M", "name": "process_name", "pid": DISK, "args": {"name": f"disk {records.device_name(found.device)}"}}]
+        {"ph": "M", "name": kind, "args": {"name": name}} | _owner(DISK) for kind, name in disk.items()]
     for process in found.processes:
         for kind in ("process_name", "thread_name"):
-            events.append({"ph": "M", "name": kind, "pid": process.pid or -1, "tid": process.pid or -1,
-                           "args": {"name": process.name}})
+            events.append({"ph": "M", "name": kind, "args": {"name": process.name}} | _owner(process.pid))
     return events
 
 
@@ -44,9 +52,9 @@ def _calls(found: Model) -> list[dict[str, Any]]:
         args = {name: int(values[i]) for name, values in
                 (("ino", calls.inode), ("off", calls.offset), ("len", calls.length)) if values[i] >= 0}
         events.append({"ph": "X", "cat": "vfs", "name": calls.operations[calls.op[i]],
-                       "pid": int(calls.pid[i]), "tid": int(calls.pid[i]), "ts": _us(found, int(calls.start[i])),
+                       "ts": _us(found, int(calls.start[i])),
                        "dur": (int(calls.end[i]) - int(calls.start[i])) / 1000,
-                       "args": args | {"ret": int(calls.result[i])}})
+                       "args": args | {"ret": int(calls.result[i])}} | _owner(int(calls.pid[i])))
     return events
 
 
@@ -54,8 +62,7 @@ def _requests(found: Model) -> list[dict[str, Any]]:
     requests, kinds, events = found.requests, found.requests.kind(), []
     for i in np.flatnonzero(requests.finished()).tolist():
         io = records.kind_of_io(int(requests.category[i]))
-        common = {"cat": "request", "id": i, "name": f"{io} {KINDS[kinds[i]]}",
-                  "pid": int(requests.pid[i]) or -1, "tid": int(requests.pid[i]) or -1}
+        common = {"cat": "request", "id": i, "name": f"{io} {KINDS[kinds[i]]}"} | _owner(int(requests.pid[i]))
         args = {"sector": int(requests.sector[i]), "bytes": int(requests.length[i]),
                 "class": messages.CLASSES[requests.cls[i]]}
         if requests.queued[i] >= 0:
@@ -67,7 +74,7 @@ def _requests(found: Model) -> list[dict[str, Any]]:
 
 def _slices(found: Model) -> list[dict[str, Any]]:
     slices, names = found.slices, {process.pid: process.name for process in found.processes}
-    return [{"ph": "X", "cat": "cfq", "pid": DISK, "tid": 1, "ts": _us(found, int(slices.start[i])),
+    return [{"ph": "X", "cat": "cfq", "pid": DISK, "tid": DISK, "ts": _us(found, int(slices.start[i])),
              "name": f"{names.get(int(slices.pid[i]), '?')} {messages.CLASSES[slices.cls[i]]}{slices.level[i]}",
              "dur": (int(slices.end[i]) - int(slices.start[i])) / 1000,
              "args": {"pid": int(slices.pid[i]), "ended": messages.EXPIRED[slices.why[i]],

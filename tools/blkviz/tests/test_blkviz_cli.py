@@ -107,6 +107,20 @@ def test_perfetto_has_every_call_and_request() -> None:
     assert sum(event.get("cat") == "cfq" for event in events) == len(found.slices)
 
 
+def test_perfetto_knows_every_process_by_a_number_that_it_takes() -> None:
+    found = model.build(parse.parse([Source("test", synth.make(4000).together())]))
+    # Who asked is not known of some requests: pid 0, or none.
+    found.requests.pid[:40:2] = 0
+    found.requests.pid[1:40:2] = -1
+    events = json.loads(perfetto.document(found))["traceEvents"]
+    assert all(0 < event["pid"] < 2**32 for event in events)
+    assert all(0 < event["tid"] < 2**32 for event in events if "tid" in event)
+    named = {event["pid"] for event in events if event["name"] == "process_name"}
+    assert {event["pid"] for event in events} - named <= {perfetto.UNKNOWN}
+    assert sum(event["ph"] == "b" and event["pid"] == perfetto.UNKNOWN for event in events) == \
+        int((found.requests.finished() & (found.requests.pid <= 0)).sum()) > 0
+
+
 # --- record -----------------------------------------------------------------------
 
 FAKE = r"""#!/bin/sh
