@@ -33,6 +33,8 @@ PLAIN_ONLY = {"blkviz_live", "blkviz_record_is_interrupted", "blkviz_records",
 # The tags that null_blk's devices share are never marked as blocking, though a device
 # with memory allocates while it queues: the base's own fault, reported by debug.
 PLAIN_ONLY |= {"shared_tags"}
+# Where the disk is not what limits the readers, everybody has what it wants.
+PLAIN_ONLY |= {"reservation_beside_held_tags"}
 # Parsers: what they take does not depend on the flavour.
 PLAIN_ONLY |= {"fuzz_ioprio", "fuzz_rotating", "fuzz_trace", "fuzz_tunables"}
 # Of the machine as a whole, which boots again after a scenario that hung.

@@ -16,6 +16,8 @@ def test_kselftest(kselftests: Kselftests, flavour: str, name: str) -> None:
     campaign = kselftests(flavour)
     assert name in campaign.outcomes, campaign.why
     outcome = campaign.outcomes[name]
+    if outcome.skipped and "slower than the disk" in outcome.log:
+        pytest.skip("this machine is slower than the disk")
     assert outcome.ok, outcome.log
 
 

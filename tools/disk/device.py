@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -79,6 +80,8 @@ def _write(path: Path, value: str) -> None:
         path.write_text(value)
     except OSError as error:
         why = _last_words() if path.name == "power" else ""
+        if error.errno == errno.EOPNOTSUPP:
+            why = "the kernel is built without CONFIG_BLK_DEV_NULL_BLK_ROTATIONAL"
         raise DiskError(f"{path.name} = {value}: {why or error.strerror}") from None
 
 

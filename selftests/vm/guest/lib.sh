@@ -155,6 +155,7 @@ class_queued()
 	while read -r line; do
 		[[ $line =~ $queued ]] && QUEUED=$((QUEUED + BASH_REMATCH[1]))
 	done < "$DEBUG/block/$1/sched/queues"
+	return 0
 }
 
 # counter DISK NAME: a counter of the scheduler

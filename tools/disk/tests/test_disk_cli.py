@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The command line: output for programs, and errors of one line with exit code 2."""
 
+import errno
 import json
+from pathlib import Path
 
 import pytest
 from disk import check, device
@@ -51,6 +53,18 @@ def test_failed_create_leaves_nothing(tmp_path):
     with pytest.raises(DiskError, match="CONFIG_BLK_DEV_NULL_BLK_ROTATIONAL"):
         device.create({"rot_model": "1"}, "d", tmp_path)
     assert not (tmp_path / "d").exists()
+
+
+def test_kernel_without_the_model_is_named(tmp_path, monkeypatch):
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d/rot_model").touch()
+
+    def refuse(*_args):
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    monkeypatch.setattr(Path, "write_text", refuse)
+    with pytest.raises(DiskError, match="rot_model = 1: .*CONFIG_BLK_DEV_NULL_BLK_ROTATIONAL"):
+        device._write(tmp_path / "d/rot_model", "1")
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "x" * 32])

@@ -249,6 +249,55 @@ scenario_reserved_requests_leave_tags()
 	drained disk
 }
 
+# deep_reader NAME [WORD...]: a fio in the background, with these words before it, that
+# has 64 requests queued as soon as it may
+deep_reader()
+{
+	local name=$1
+
+	shift
+	setsid "$@" fio --name="$name" --output="$TMP/$name" --filename=/dev/disk \
+		--rw=randread --bs=64k --direct=1 --ioengine=libaio --iodepth=64 \
+		--time_based --runtime="$LIMIT" &
+	readers+=($!)
+}
+
+# A process of class BW that waits for a tag, because it has queued much, gets one when
+# that has been served: not when those have been who hold the tags that it could have
+# then, which takes long.
+scenario_reservation_beside_held_tags()
+{
+	local reader got others readers=()
+
+	disk disk rotational=1 hw_queue_depth=1 memory_backed=0 size=1000 \
+		completion_nsec=5000000
+	queue disk nr_requests 64
+	setsid fio --name=greedy --output="$TMP/greedy" --filename=/dev/disk \
+		--rw=randread --bs=64k --direct=1 --ioengine=psync --numjobs=4 \
+		--time_based --runtime="$LIMIT" &
+	readers+=($!)
+	until [ "$(counter disk dispatched_BE)" -ge 100 ]; do nap 0.5; done
+	deep_reader idle ionice -c 3
+	until class_queued disk idle; [ "$QUEUED" -ge 12 ]; do nap 0.5; done
+	deep_reader reserved "$BWCTL" run --quiet --rate 1M --delay 500ms --
+	until [ "$(counter disk dispatched_BW)" -ge 100 ]; do nap 0.5; done
+
+	got=$(counter disk dispatched_BW) others=$(counter disk dispatched_BE)
+	nap 20
+	got=$(($(counter disk dispatched_BW) - got))
+	others=$(($(counter disk dispatched_BE) - others))
+	class_queued disk idle
+	echo "$got reserved reads, $others others; $QUEUED idle ones hold tags"
+	kill -INT "${readers[@]}"
+	for reader in "${readers[@]}"; do
+		load_wait "$reader"
+	done
+	# 16 a second are reserved, of 200 at most; as many as the disk is slow are more
+	# of the whole.
+	[ $((got * 16)) -ge "$others" ] || fail "the reservation was not kept"
+	drained disk
+}
+
 scenario_bwctl()
 {
 	# The reader must not come to its end.
