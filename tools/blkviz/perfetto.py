@@ -19,7 +19,7 @@ from . import messages, records
 from .model import KINDS, NO_ENTER, NO_LEAVE, Model
 
 # From PID_MAX_LIMIT of the kernel on.
-DISK, UNKNOWN = 1 << 22, (1 << 22) + 1
+DISK, NOBODY = 1 << 22, (1 << 22) + 1
 
 
 def document(found: Model) -> str:
@@ -32,18 +32,16 @@ def _us(found: Model, time: int) -> float:
 
 
 def _owner(pid: int) -> dict[str, int]:
-    pid = pid if pid > 0 else UNKNOWN
+    pid = pid if pid > 0 else NOBODY
     return {"pid": pid, "tid": pid}
 
 
 def _names(found: Model) -> list[dict[str, Any]]:
-    disk = {"process_name": f"disk {records.device_name(found.device)}", "thread_name": "CFQ"}
-    events: list[dict[str, Any]] = [
-        {"ph": "M", "name": kind, "args": {"name": name}} | _owner(DISK) for kind, name in disk.items()]
-    for process in found.processes:
-        for kind in ("process_name", "thread_name"):
-            events.append({"ph": "M", "name": kind, "args": {"name": process.name}} | _owner(process.pid))
-    return events
+    names = [(DISK, f"disk {records.device_name(found.device)}", "CFQ")]
+    names += [(process.pid, process.name, process.name) for process in found.processes]
+    return [{"ph": "M", "name": kind, "args": {"name": name}} | _owner(pid)
+            for pid, of_process, of_thread in names
+            for kind, name in (("process_name", of_process), ("thread_name", of_thread))]
 
 
 def _calls(found: Model) -> list[dict[str, Any]]:
@@ -74,11 +72,11 @@ def _requests(found: Model) -> list[dict[str, Any]]:
 
 def _slices(found: Model) -> list[dict[str, Any]]:
     slices, names = found.slices, {process.pid: process.name for process in found.processes}
-    return [{"ph": "X", "cat": "cfq", "pid": DISK, "tid": DISK, "ts": _us(found, int(slices.start[i])),
+    return [{"ph": "X", "cat": "cfq", "ts": _us(found, int(slices.start[i])),
              "name": f"{names.get(int(slices.pid[i]), '?')} {messages.CLASSES[slices.cls[i]]}{slices.level[i]}",
              "dur": (int(slices.end[i]) - int(slices.start[i])) / 1000,
              "args": {"pid": int(slices.pid[i]), "ended": messages.EXPIRED[slices.why[i]],
-                      "requests": int(slices.dispatched[i])}}
+                      "requests": int(slices.dispatched[i])}} | _owner(DISK)
             for i in range(len(slices))]
 
 

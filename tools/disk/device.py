@@ -80,7 +80,7 @@ def _write(path: Path, value: str) -> None:
         path.write_text(value)
     except OSError as error:
         why = _last_words() if path.name == "power" else ""
-        if error.errno == errno.EOPNOTSUPP:
+        if path.name == "rot_model" and error.errno == errno.EOPNOTSUPP:
             why = "the kernel is built without CONFIG_BLK_DEV_NULL_BLK_ROTATIONAL"
         raise DiskError(f"{path.name} = {value}: {why or error.strerror}") from None
 

@@ -153,9 +153,10 @@ class_queued()
 
 	QUEUED=0
 	while read -r line; do
-		[[ $line =~ $queued ]] && QUEUED=$((QUEUED + BASH_REMATCH[1]))
+		if [[ $line =~ $queued ]]; then
+			QUEUED=$((QUEUED + BASH_REMATCH[1]))
+		fi
 	done < "$DEBUG/block/$1/sched/queues"
-	return 0
 }
 
 # counter DISK NAME: a counter of the scheduler

@@ -116,8 +116,8 @@ def test_perfetto_knows_every_process_by_a_number_that_it_takes() -> None:
     assert all(0 < event["pid"] < 2**32 for event in events)
     assert all(0 < event["tid"] < 2**32 for event in events if "tid" in event)
     named = {event["pid"] for event in events if event["name"] == "process_name"}
-    assert {event["pid"] for event in events} - named <= {perfetto.UNKNOWN}
-    assert sum(event["ph"] == "b" and event["pid"] == perfetto.UNKNOWN for event in events) == \
+    assert {event["pid"] for event in events} - named <= {perfetto.NOBODY}
+    assert sum(event["ph"] == "b" and event["pid"] == perfetto.NOBODY for event in events) == \
         int((found.requests.finished() & (found.requests.pid <= 0)).sum()) > 0
 
 

@@ -212,54 +212,80 @@ scenario_streams_on_a_drive_that_queues()
 	drained disk
 }
 
+# slow_disk: takes 200 requests a second, and has 64 tags
+slow_disk()
+{
+	disk disk rotational=1 hw_queue_depth=1 memory_backed=0 size=1000 \
+		completion_nsec=5000000
+	queue disk nr_requests 64
+}
+
+# reader NAME CLASS BLOCK [WORD...] -- FIO-ARGUMENT...: a fio in the background, with
+# these words before it, that reads BLOCK bytes at a time. Goes on when the scheduler
+# has served 100 requests of CLASS, or, of class idle, has a dozen. In READERS then.
+reader()
+{
+	local name=$1 class=$2 block=$3 before=() pid
+
+	shift 3
+	while [ "$1" != -- ]; do
+		before+=("$1")
+		shift
+	done
+	shift
+	setsid "${before[@]}" fio --name="$name" --output="$TMP/$name" \
+		--filename=/dev/disk --rw=randread --bs="$block" --direct=1 \
+		--time_based --runtime="$LIMIT" "$@" &
+	pid=$!
+	READERS+=("$pid")
+	until reads "$class"; do
+		kill -0 "$pid" || fail "fio ended: $(cat "$TMP/$name")"
+		nap 0.5
+	done
+}
+
+# reads CLASS
+reads()
+{
+	if [ "$1" = idle ]; then
+		class_queued disk idle
+		[ "$QUEUED" -ge 12 ]
+	else
+		[ "$(counter disk "dispatched_$1")" -ge 100 ]
+	fi
+}
+
+readers_end()
+{
+	local pid
+
+	kill -INT "${READERS[@]}"
+	for pid in "${READERS[@]}"; do
+		load_wait "$pid"
+	done
+}
+
 # A process that queues far more than it has reserved leaves tags to others, once its
 # tokens are gone.
 scenario_reserved_requests_leave_tags()
 {
-	local pid reader patience=240
+	local patience=240
 
-	disk disk rotational=1 hw_queue_depth=1 memory_backed=0 size=1000 \
-		completion_nsec=5000000
-	queue disk nr_requests 64
-	setsid fio --output="$TMP/reader" --name=reader --filename=/dev/disk \
-		--rw=randread --bs=4k --direct=1 --ioengine=psync --numjobs=4 \
-		--time_based --runtime="$LIMIT" &
-	reader=$!
-	until [ "$(counter disk dispatched_BE)" -ge 100 ]; do
-		kill -0 "$reader" || fail "fio ended: $(cat "$TMP/reader")"
-		nap 0.5
-	done
-	setsid "$BWCTL" run --quiet --rate 1M --delay 2s -- fio --name=greedy \
-		--output="$TMP/greedy" --filename=/dev/disk --rw=randread --bs=64k \
-		--direct=1 --ioengine=libaio --iodepth=128 --time_based \
-		--runtime="$LIMIT" &
-	pid=$!
+	READERS=()
+	slow_disk
+	reader others BE 4k -- --ioengine=psync --numjobs=4
+	reader greedy BW 64k "$BWCTL" run --quiet --rate 1M --delay 2s -- \
+		--ioengine=libaio --iodepth=128
 	# It has had all its tokens, and what was queued with them has been served.
-	until [ "$(counter disk dispatched_BW)" -ge 100 ] && class_queued disk BW &&
-		[ "$QUEUED" -le 32 ]; do
+	until class_queued disk BW; [ "$QUEUED" -le 32 ]; do
 		[ $((patience -= 1)) -gt 0 ] ||
 			fail "class BW has $QUEUED requests queued, of 64"
-		kill -0 "$pid" "$reader" || fail "fio ended: $(cat "$TMP/greedy")"
+		kill -0 "${READERS[@]}" || fail "fio ended: $(cat "$TMP/greedy")"
 		nap 0.5
 	done
 	echo "$QUEUED requests of class BW are queued"
-	kill -INT "$pid" "$reader"
-	load_wait "$pid"
-	load_wait "$reader"
+	readers_end
 	drained disk
-}
-
-# deep_reader NAME [WORD...]: a fio in the background, with these words before it, that
-# has 64 requests queued as soon as it may
-deep_reader()
-{
-	local name=$1
-
-	shift
-	setsid "$@" fio --name="$name" --output="$TMP/$name" --filename=/dev/disk \
-		--rw=randread --bs=64k --direct=1 --ioengine=libaio --iodepth=64 \
-		--time_based --runtime="$LIMIT" &
-	readers+=($!)
 }
 
 # A process of class BW that waits for a tag, because it has queued much, gets one when
@@ -267,31 +293,21 @@ deep_reader()
 # then, which takes long.
 scenario_reservation_beside_held_tags()
 {
-	local reader got others readers=()
+	local got others
 
-	disk disk rotational=1 hw_queue_depth=1 memory_backed=0 size=1000 \
-		completion_nsec=5000000
-	queue disk nr_requests 64
-	setsid fio --name=greedy --output="$TMP/greedy" --filename=/dev/disk \
-		--rw=randread --bs=64k --direct=1 --ioengine=psync --numjobs=4 \
-		--time_based --runtime="$LIMIT" &
-	readers+=($!)
-	until [ "$(counter disk dispatched_BE)" -ge 100 ]; do nap 0.5; done
-	deep_reader idle ionice -c 3
-	until class_queued disk idle; [ "$QUEUED" -ge 12 ]; do nap 0.5; done
-	deep_reader reserved "$BWCTL" run --quiet --rate 1M --delay 500ms --
-	until [ "$(counter disk dispatched_BW)" -ge 100 ]; do nap 0.5; done
-
+	READERS=()
+	slow_disk
+	reader others BE 64k -- --ioengine=psync --numjobs=4
+	reader idle idle 64k ionice -c 3 -- --ioengine=libaio --iodepth=64
+	reader reserved BW 64k "$BWCTL" run --quiet --rate 1M --delay 500ms -- \
+		--ioengine=libaio --iodepth=64
 	got=$(counter disk dispatched_BW) others=$(counter disk dispatched_BE)
 	nap 20
 	got=$(($(counter disk dispatched_BW) - got))
 	others=$(($(counter disk dispatched_BE) - others))
 	class_queued disk idle
 	echo "$got reserved reads, $others others; $QUEUED idle ones hold tags"
-	kill -INT "${readers[@]}"
-	for reader in "${readers[@]}"; do
-		load_wait "$reader"
-	done
+	readers_end
 	# 16 a second are reserved, of 200 at most; as many as the disk is slow are more
 	# of the whole.
 	[ $((got * 16)) -ge "$others" ] || fail "the reservation was not kept"
