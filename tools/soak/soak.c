@@ -561,6 +561,28 @@ static bool copy_scheduler(const struct disk *d, char *text, size_t size, size_t
 	return false;
 }
 
+/*
+ * How many wait for a tag: one of the scheduler's, if there is one. What they ask for
+ * is not a request yet, and who gets the next tag is not for the scheduler to say.
+ */
+static unsigned int tag_waiters(const struct disk *d)
+{
+	static const char * const files[] = { "sched_tags", "tags" };
+	static char text[16 * KIB];
+	char path[PATH_MAX], *active;
+	unsigned int nr;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		snprintf(path, sizeof(path), "/sys/kernel/debug/block/%s/hctx0/%s", d->name,
+			 files[i]);
+		read_file(path, text, sizeof(text));
+		active = strstr(text, "\nws_active=");
+		if (active && sscanf(active, "\nws_active=%u", &nr) == 1)
+			return nr;
+	}
+	fail("%s: no ws_active: '%s'", path, text);
+}
+
 static size_t copy_operations(struct disk *d, char *text, size_t size)
 {
 	size_t len = snprintf(text, size, "@operations\n");
@@ -593,7 +615,7 @@ static void sample(struct disk *d, const char *phase)
 	bool whole;
 	char path[PATH_MAX];
 	size_t len, body_len = 0;
-	uint64_t done;
+	uint64_t begin = now_ns(), done;
 
 	snprintf(path, sizeof(path), "/sys/block/%s/queue/scheduler", d->name);
 	whole = copy_scheduler(d, body, sizeof(body), &body_len, &done);
@@ -601,9 +623,9 @@ static void sample(struct disk *d, const char *phase)
 	scheduler[strcspn(scheduler, "\n")] = '\0';
 	len = snprintf(text, sizeof(text),
 		       "@sample %" PRIu64 " %s %s whole %d completed %" PRIu64 " flushes %" PRIu64
-		       " %" PRIu64 " schedulers %s\n",
-		       now_ns(), d->name, phase, whole, done, d->flushes_begun,
-		       d->flushes_ended, scheduler);
+		       " %" PRIu64 " tag_waiters %u schedulers %s\n",
+		       begin, d->name, phase, whole, done, d->flushes_begun,
+		       d->flushes_ended, tag_waiters(d), scheduler);
 	memcpy(text + len, body, body_len);
 	len += body_len;
 	len += copy_operations(d, text + len, sizeof(text) - len);

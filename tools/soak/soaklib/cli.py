@@ -138,6 +138,7 @@ def summary(outcomes: list[Outcome], bounds: Bounds) -> dict[str, Any]:
         "virtual_hours": round(sum(outcome.virtual_s for outcome in outcomes) / 3600, 4),
         "samples": sum(outcome.samples for outcome in outcomes),
         "worst_ms": {name: max(outcome.worst_ms[name] for outcome in outcomes) for name in load.CATEGORIES},
+        "tag_wait_ms": max(outcome.tag_wait_ms for outcome in outcomes),
         "bound_ms": {name: bound / 1e6 for name, bound in bounds.by_category.items()},
         "counters": dict(counters),
         "guests": [asdict(outcome) for outcome in outcomes],
@@ -155,6 +156,7 @@ def result_lines(found: dict[str, Any]) -> list[str]:
     worst, bound = found["worst_ms"], found["bound_ms"]
     shares = [f"{name} {worst[name]:.0f} of {bound[name]:.0f}" for name in load.CATEGORIES]
     lines.append(f"longest request by class, ms of its bound: {', '.join(shares)}")
+    lines.append(f"longest wait for a tag under cfq, ms: {found['tag_wait_ms']:.0f}")
     lines.append(
         f"soak: {found['requests']} requests, {found['virtual_hours']} h of virtual time, {found['samples']} samples: "
         "all invariants held"

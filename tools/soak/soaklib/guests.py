@@ -97,6 +97,7 @@ class Outcome:
     events: int = 0
     switches: int = 0
     worst_ms: dict[str, float] = field(default_factory=dict)
+    tag_wait_ms: float = 0
     counters: dict[str, int] = field(default_factory=dict)
     slab: dict[str, int] = field(default_factory=dict)
     digest: str = ""
@@ -159,6 +160,7 @@ class Watch:
             events=judge.events,
             switches=judge.switches,
             worst_ms={name: round(worst / 1e6, 3) for name, worst in judge.worst_ns.items()},
+            tag_wait_ms=round(judge.tag_wait_ns / 1e6, 3),
             counters=judge.totals(),
             slab=judge.slab,
             digest=self.digest.hexdigest(),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from . import load
 from .load import Bounds
-from .samples import Event, Queue, Reservation, Sample
+from .samples import Event, Operation, Queue, Reservation, Sample
 
 CLASSES = ("RT", "BW", "BE", "idle")
 RATE_UNIT = 128 << 10
@@ -34,6 +34,8 @@ class History:
     # Completed requests, flushes begun and ended, when the scheduler was set; None
     # while it is being switched.
     baseline: tuple[int, int, int] | None = None
+    # In ns.
+    set_at: int = 0
     counters: dict[str, int] = field(default_factory=dict)
     bucket_ms: int = 1000
     debt_percent: int = 50
@@ -42,13 +44,16 @@ class History:
     slowest: dict[int, int] = field(default_factory=dict)
     # When a scheduler that promises nothing was left last, in ns; infinite while it is there.
     bounded_since: float = -math.inf
+    # When a process was last seen to wait for a tag, in ns.
+    tag_waits: dict[int, int] = field(default_factory=dict)
     events: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_EVENTS))
 
-    def bounded_ns(self, age_ns: int, now_ns: int) -> float:
-        """As much of an age as passed since there is a bound."""
-        return min(age_ns, now_ns - self.bounded_since)
+    def bounded_ns(self, pid: int, age_ns: int, now_ns: int) -> float:
+        """As much of an age as passed since there is a bound and, as far as is known, a request."""
+        return min(age_ns, now_ns - max(self.bounded_since, self.tag_waits.get(pid, -math.inf)))
 
-    def new_scheduler(self, completed: int, begun: int, ended: int) -> None:
+    def new_scheduler(self, time_ns: int, completed: int, begun: int, ended: int) -> None:
+        self.set_at = time_ns
         self.baseline = completed, begun, ended
         self.counters = {}
         self.bucket_ms = int(load.TUNABLES["bw_bucket_ms"][0])
@@ -225,6 +230,17 @@ def check_rest(sample: Sample, history: History) -> Iterator[str]:
         yield f"{len(sample.operations)} workers"
 
 
+def waiting_for_tags(sample: Sample) -> Iterator[Operation]:
+    """The operations of processes that wait for something, of which no request is there while some wait for tags.
+
+    Only cfq tells whose requests it has: under another scheduler it may be any of them.
+    """
+    if not sample.tag_waiters:
+        return
+    there = {queue.pid for queue in sample.queues if queue.sync and (queue.queued or queue.in_drive)}
+    yield from (operation for operation in sample.operations if operation.age_ns and operation.pid not in there)
+
+
 def category_of(kind: str, category: str) -> str:
     return "write" if kind.endswith("writer") else category
 
@@ -233,16 +249,18 @@ def check_age(sample: Sample, history: History, bounds: Bounds) -> Iterator[str]
     for operation in sample.operations:
         category = category_of(operation.kind, operation.category)
         limit = bounds.by_category[category] * operation.requests
-        if history.bounded_ns(operation.age_ns, sample.time_ns) > limit:
+        age_ns = history.bounded_ns(operation.pid, operation.age_ns, sample.time_ns)
+        if age_ns > limit:
             yield (
                 f"pid {operation.pid} ({operation.kind}, {operation.category}) waits for "
-                f"{operation.age_ns / 1e9:.3f} s; the bound of its {operation.requests} requests is {limit / 1e9:.3f} s"
+                f"{age_ns / 1e9:.3f} s; the bound of its {operation.requests} requests is {limit / 1e9:.3f} s"
             )
     for worst in sample.worst:
         limit = bounds.by_category[worst.category]
-        if history.bounded_ns(worst.by_request_ns, sample.time_ns) > limit:
+        took_ns = history.bounded_ns(worst.pid, worst.by_request_ns, sample.time_ns)
+        if took_ns > limit:
             yield (
-                f"pid {worst.pid} ({worst.category}) had a request that took {worst.by_request_ns / 1e9:.3f} s; "
+                f"pid {worst.pid} ({worst.category}) had a request that took {took_ns / 1e9:.3f} s; "
                 f"the bound is {limit / 1e9:.3f} s"
             )
 
@@ -283,6 +301,7 @@ class Judge:
         self.time_ns = 0
         self.completed: dict[str, int] = {}
         self.worst_ns = dict.fromkeys(load.CATEGORIES, 0)
+        self.tag_wait_ns = 0
         self.counters: Counter[str] = Counter()
         self.slab: dict[str, int] = {}
 
@@ -301,6 +320,7 @@ class Judge:
             case ["start", "pid", pid, _, "ioprio", ioprio, "mixed", mixed, *_]:
                 history.rates.pop(int(pid), None)
                 history.slowest.pop(int(pid), None)
+                history.tag_waits.pop(int(pid), None)
                 rate = rate_of(int(ioprio, 16))
                 history.has_rate(int(pid), *((RATE_UNIT, load.RATE_MAX) if mixed == "1" else (rate, rate)))
             case ["ioprio", "pid", pid, ioprio]:
@@ -319,7 +339,7 @@ class Judge:
                     history.bounded_since = math.inf
                 elif history.bounded_since == math.inf:
                     history.bounded_since = event.time_ns
-                history.new_scheduler(int(completed), int(begun), int(ended))
+                history.new_scheduler(event.time_ns, int(completed), int(begun), int(ended))
             case ["slab", name, value]:
                 self.slab[name] = int(value)
                 if int(value):
@@ -342,6 +362,15 @@ class Judge:
     def sample(self, sample: Sample) -> Violation | None:
         """The first thing that does not hold, if any."""
         history = self.of_disk(sample.disk)
+        # the director comes first: it may set a scheduler while a sample is taken of the one before
+        if sample.time_ns < history.set_at:
+            self.samples += 1
+            self.torn += 1
+            return None
+        for operation in waiting_for_tags(sample):
+            history.tag_waits[operation.pid] = sample.time_ns
+            if sample.counters:
+                self.tag_wait_ns = max(self.tag_wait_ns, operation.age_ns)
         violation = next(self._complaints(sample, history), None)
         history.counters = sample.counters
         self.samples += 1
@@ -350,7 +379,8 @@ class Judge:
         self.time_ns = sample.time_ns
         self.completed[sample.disk] = sample.completed
         for worst in sample.worst:
-            self.worst_ns[worst.category] = max(self.worst_ns[worst.category], worst.by_request_ns)
+            took_ns = history.bounded_ns(worst.pid, worst.by_request_ns, sample.time_ns)
+            self.worst_ns[worst.category] = int(max(self.worst_ns[worst.category], took_ns))
         return violation
 
     def totals(self) -> dict[str, int]:

@@ -88,6 +88,7 @@ class Sample:
     completed: int
     flushes_begun: int
     flushes_ended: int
+    tag_waiters: int
     scheduler: str
     text: str
     counters: dict[str, int] = field(default_factory=dict)
@@ -112,7 +113,10 @@ SORT = re.compile(r"sector (\d+) pid (\d+) tokens (-?\d+) deadline_us -?\d+")
 RESERVATION = re.compile(r"pid (\d+) rate (\d+) delay_ms \d+ bucket (\d+) tokens (-?\d+) bytes_in \d+.*")
 OPERATION = re.compile(r"pid (\d+) (\S+) class (\S+) requests (\d+) age_ns (\d+)")
 WORST = re.compile(r"worst (\S+) pid (\d+) by_request_ns (\d+)")
-HEAD = re.compile(r"@sample (\d+) (\S+) (\S+) whole (\d) completed (\d+) flushes (\d+) (\d+) schedulers (.*)")
+HEAD = re.compile(
+    r"@sample (\d+) (\S+) (\S+) whole (\d) completed (\d+) flushes (\d+) (\d+) "
+    r"tag_waiters (\d+) schedulers (.*)"
+)
 
 
 def _match(pattern: "re.Pattern[str]", line: str) -> "re.Match[str]":
@@ -180,7 +184,7 @@ def _line(sample: Sample, section: str, line: str) -> None:
 
 def parse_sample(lines: list[str]) -> Sample:
     """From the line @sample to the one before @end."""
-    time_ns, disk, phase, whole, completed, begun, ended, schedulers = _match(HEAD, lines[0]).groups()
+    time_ns, disk, phase, whole, completed, begun, ended, waiters, schedulers = _match(HEAD, lines[0]).groups()
     chosen = re.search(r"\[(\S+)\]", schedulers)
     sample = Sample(
         time_ns=int(time_ns),
@@ -190,6 +194,7 @@ def parse_sample(lines: list[str]) -> Sample:
         completed=int(completed),
         flushes_begun=int(begun),
         flushes_ended=int(ended),
+        tag_waiters=int(waiters),
         scheduler=chosen.group(1) if chosen else "none",
         text="\n".join(lines),
     )

@@ -17,7 +17,7 @@ from soaklib import cli  # noqa: E402
 # A sample in which everything holds: an active queue of BE, two of BW that wait,
 # one of BE, an asynchronous one, and one that has nothing to do.
 GOOD = """\
-@sample 602204160 rot1 run whole 1 completed 171 flushes 2 1 schedulers none mq-deadline [cfq] bfq
+@sample 602204160 rot1 run whole 1 completed 171 flushes 2 1 tag_waiters 0 schedulers none mq-deadline [cfq] bfq
 @counters
 dispatched_RT 0
 dispatched_BW 4

@@ -35,7 +35,7 @@ def at_rest(*lines: str) -> str:
     reservations = [line for line in lines if "rate" in line]
     return "\n".join(
         [
-            "@sample 700000000000 rot1 rest whole 1 completed 172 flushes 2 2 schedulers none [cfq]",
+            "@sample 700000000000 rot1 rest whole 1 completed 172 flushes 2 2 tag_waiters 0 schedulers none [cfq]",
             "@counters",
             "dispatched_BE 71",
             "slices 1",
@@ -208,6 +208,56 @@ def left_at(time_ns: int) -> str:
 def test_age_counts_since_a_scheduler_of_strict_classes_was_left(before: str, found: bool, age: str) -> None:
     _, violation = judge_text(events() + before + changed((age, age.split()[0] + " 500000000")))
     assert (violation is not None and violation.invariant == "no request too old") == found
+
+
+def waiting(pid: int, waiters: int, later_ns: int = 0, age_ns: int = 500_000_000) -> str:
+    """GOOD so much later, with an operation that has waited for so long already. Of 28 no request is there."""
+    line = f"pid {pid} paced class bw requests 1 age_ns {age_ns + later_ns}\n"
+    return changed(
+        ("@sample 602204160", f"@sample {602204160 + later_ns}"),
+        ("tag_waiters 0", f"tag_waiters {waiters}"),
+        ("@operations\n", "@operations\n" + line),
+    )
+
+
+@pytest.mark.parametrize(
+    ("pid", "waiters", "found"),
+    [(28, 1, False), (28, 0, True), (30, 1, True), (27, 1, True)],
+    ids=["it waits for a tag", "nobody waits for a tag", "its request is queued", "its request is in the drive"],
+)
+def test_wait_for_a_tag_is_no_age_of_a_request(pid: int, waiters: int, found: bool) -> None:
+    judge, violation = judge_text(events() + waiting(pid, waiters))
+    assert (violation is not None and violation.invariant == "no request too old") == found
+    assert judge.tag_wait_ns == (0 if found else 500_000_000)
+
+
+@pytest.mark.parametrize(("later_ns", "found"), [(90_000_000, False), (110_000_000, True)])
+def test_age_counts_since_the_wait_for_a_tag(later_ns: int, found: bool) -> None:
+    _, violation = judge_text(events() + waiting(28, 1) + waiting(28, 0, later_ns))
+    assert (violation is not None) == found
+    ended = GOOD.replace("@sample 602204160", f"@sample {602204160 + later_ns}")
+    ended = ended.replace("worst be pid 30 by_request_ns 71731456", "worst bw pid 28 by_request_ns 500000000")
+    judge, violation = judge_text(events() + waiting(28, 1) + ended)
+    assert (violation is not None) == found
+    assert judge.worst_ns["bw"] == later_ns
+
+
+def test_pid_that_is_used_again_has_waited_for_no_tag() -> None:
+    _, violation = judge_text(events() + waiting(28, 1) + events() + waiting(28, 0, 90_000_000))
+    assert violation is not None and violation.invariant == "no request too old"
+
+
+def test_sample_of_the_scheduler_before_is_not_judged() -> None:
+    late = GOOD.replace("@sample 602204160", "@sample 602204162")
+    judge, violation = judge_text(events() + GOOD + left_at(602204161) + GOOD + late)
+    assert violation is None
+    assert judge.torn == 1 and judge.samples == 3
+
+
+def test_latency_without_a_bound_is_not_reported() -> None:
+    judge, violation = judge_text(events() + STRICT + GOOD)
+    assert violation is None
+    assert judge.worst_ns["be"] == 0
 
 
 ASYNC = "pid 0 async class BE level 4 queued 0 in_drive 0 refs 1 residual_us 0 think_us 0 seek_sectors 0"
