@@ -4,6 +4,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from conftest import soak
 
 REQUESTS = 20_000
@@ -25,6 +26,13 @@ def test_short_soak_holds_exercises_everything_and_repeats_exactly(kernel: Path,
         assert found["counters"][name] > 0, name
     assert found["guests"][0]["slab"] == {"cfq_queue": 0, "cfq_io_cq": 0}
     assert soak(*short(kernel, tmp_path)).stdout == first.stdout
+
+
+@pytest.mark.parametrize("seed", ["7", "8"])
+def test_run_with_waits_for_tags_repeats_exactly(kernel: Path, tmp_path: Path, seed: str) -> None:
+    first, second = (soak(*short(kernel, tmp_path, "--seed", seed, "--requests", "60000")) for _ in range(2))
+    assert first.returncode == 0, first.stderr
+    assert second.stdout == first.stdout
 
 
 def test_other_seed_is_another_load(kernel: Path, tmp_path: Path) -> None:

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Preloaded into User-Mode Linux: the same "random" numbers from the host in each
+ * run of a seed, $SOAK_SEED. The kernel draws from them where it looks for a tag
+ * first, and who waits for a tag soon has another history.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+ssize_t getrandom(void *buffer, size_t length, unsigned int flags)
+{
+	static uint64_t state;
+	const char *seed = getenv("SOAK_SEED");
+	uint8_t *bytes = buffer;
+
+	(void)flags;
+	if (!state)
+		state = seed ? strtoull(seed, NULL, 10) : 0;
+	for (size_t i = 0; i < length; i++) {
+		/* splitmix64 */
+		uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
+
+		z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+		z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+		bytes[i] = z ^ (z >> 31);
+	}
+	return length;
+}
