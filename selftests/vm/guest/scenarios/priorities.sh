@@ -25,7 +25,7 @@ idle_tags_run_out()
 	# The time of grace begins with a request of best effort.
 	dd if=/dev/disk of=/dev/null bs=4k count=1 iflag=direct 2> /dev/null ||
 		fail "cannot read"
-	until class_queued disk idle; [ "$QUEUED" -ge 16 ] && [ "$QUEUED" = "$before" ]; do
+	until class_queued disk idle; [ "$QUEUED" -ge 12 ] && [ "$QUEUED" = "$before" ]; do
 		before=$QUEUED
 		kill -0 "$1" 2> /dev/null || fail "fio ended: $(cat "$TMP/fio")"
 		nap 1
