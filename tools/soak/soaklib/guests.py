@@ -38,7 +38,7 @@ class SoakGuests(Guests):
 
     Each has one CPU: a guest's processes take turns, and one that wakes on
     another CPU than the last takes four times as long. The kernel's random
-    numbers, by which it chooses tags, are those of the job's seed.
+    numbers, by which it chooses tags, are those of a seed.
     """
 
     def __init__(self, kernel: Path, init: Path, limit_s: float) -> None:
@@ -49,11 +49,11 @@ class SoakGuests(Guests):
             self.cpus.put(cpu)
         self.mine = threading.local()
 
-    def run(self, text: str, files: dict[str, str], folder: Path, name: str) -> None:
+    def run(self, text: str, files: dict[str, str], folder: Path, name: str, seed: int = 0) -> None:
         cpu = self.cpus.get()
         try:
             self.mine.cpu = cpu
-            self.mine.seed = load.seed_of(text)
+            self.mine.seed = seed
             super().run(text, files, folder, name)
         finally:
             self.cpus.put(cpu)
@@ -197,7 +197,7 @@ def run_guest(guests: SoakGuests, task: Task, bounds: Bounds, progress: Callable
 
         def body() -> None:
             try:
-                guests.run(text, {}, folder, f"seed {task.seed}")
+                guests.run(text, {}, folder, f"seed {task.seed}", task.seed)
             except BaseException as raised:
                 failure.append(raised)
 

@@ -5,7 +5,6 @@ The guest draws from these lists; the judge computes from the same lists how
 long a request may take.
 """
 
-import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,9 +143,3 @@ def job_text(seed: int, requests: int, until_ns: int, schedulers: list[str]) -> 
         f"until_ns {until_ns}",
     ]
     return "\n".join(lines) + "\n"
-
-
-def seed_of(job: str) -> int:
-    """The seed of a job's text; 0 if it has none."""
-    found = re.search(r"^seed (\d+)$", job, re.MULTILINE)
-    return int(found.group(1)) if found else 0
