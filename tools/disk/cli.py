@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -123,9 +124,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser().parse_args(argv)
     try:
         code: int = args.action(args)
+        sys.stdout.flush()
     except DiskError as error:
         print(f"disk: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        # who reads wants no more (disk list | head -1): the rest goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except KeyboardInterrupt:
         print("\ndisk: interrupted", file=sys.stderr)
         return 130

@@ -3,12 +3,17 @@
 
 import errno
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from disk import check, device
 from disk.cli import main
 from disk.errors import DiskError
+
+TOOL = Path(__file__).resolve().parents[1] / "disk"
 
 
 def test_list_and_expected_as_json(capsys):
@@ -35,6 +40,14 @@ def test_error_is_one_line_and_exit_code_2(words, capsys):
     assert main(words) == 2
     said = capsys.readouterr().err
     assert said.startswith("disk: ") and said.count("\n") == 1
+
+
+def test_a_reader_who_has_enough_is_no_error():
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([sys.executable, TOOL, "list"], stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_missing_configfs_says_what_to_do(tmp_path):

@@ -14,7 +14,7 @@ from typing import Any
 
 from . import compare, disks, job, pictures, plots, report, results, run, tables, unchanged
 from . import scenario as sc
-from .errors import EXIT_FAILED, EXIT_USAGE, LabError
+from .errors import EXIT_FAILED, EXIT_USAGE, LabError, output_closed
 from .guest import Features, Guests, Stopped
 
 TOOL = Path(__file__).resolve().parent.parent
@@ -519,9 +519,12 @@ def main(argv: list[str] | None = None) -> int:
         signal.signal(number, _interrupt)
     try:
         code: int = args.function(args)
+        sys.stdout.flush()
         return code
     except LabError as error:
         print(f"lab: {error}", file=sys.stderr)
         return error.code
+    except BrokenPipeError:
+        return output_closed()
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

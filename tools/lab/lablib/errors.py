@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The one exception that the command line turns into a message and a code."""
 
+import os
+import sys
+
 EXIT_FAILED = 1  # something ran and went wrong, or an expectation does not hold
 EXIT_USAGE = 2  # nothing was run: bad scenario, missing scheduler, bad option
 
@@ -11,6 +14,12 @@ class LabError(Exception):
     def __init__(self, message: str, code: int = EXIT_FAILED) -> None:
         super().__init__(message)
         self.code = code
+
+
+def output_closed() -> int:
+    """The exit code when who reads our output wants no more of it (`lab list | head -1`); the rest goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return EXIT_FAILED
 
 
 class ScenarioError(LabError):

@@ -63,3 +63,12 @@ def test_each_run_is_a_line_elsewhere(
     assert [line.split()[0] for line in lines] == ["1/4", "2/4", "3/4", "4/4"]
     assert all(re.fullmatch(r"\d/4 runs, \d+ s \(test \S+ depth1 N=[12]: \d+\.\d s\)", line) for line in lines)
     assert SUMMARY.match(summary)
+
+
+def test_a_reader_who_has_enough_is_no_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, str(LAB / "lab"), "list"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")

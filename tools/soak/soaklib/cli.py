@@ -19,7 +19,7 @@ from .guests import INIT, TOP, Outcome, SoakGuests, Task, Violated, build_init, 
 from .judge import Judge
 from .load import Bounds
 
-from lablib.errors import EXIT_FAILED, EXIT_USAGE, LabError  # isort: skip
+from lablib.errors import EXIT_FAILED, EXIT_USAGE, LabError, output_closed  # isort: skip
 from lablib.guest import Stopped  # isort: skip
 
 KERNEL = TOP / "build" / "uml" / "vmlinux"
@@ -218,10 +218,14 @@ def main(argv: list[str] | None = None) -> int:
     args = make_parser().parse_args(argv)
     signal.signal(signal.SIGTERM, _terminated)
     try:
-        return cmd_soak(args)
+        code = cmd_soak(args)
+        sys.stdout.flush()
+        return code
     except LabError as error:
         print(f"soak: {error}", file=sys.stderr)
         return error.code if error.code in (EXIT_FAILED, EXIT_USAGE) else EXIT_FAILED
+    except BrokenPipeError:
+        return output_closed()
     except (KeyboardInterrupt, Stopped):
         print("soak: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED

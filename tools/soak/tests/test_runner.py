@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The command line, and every way a guest can end; kernels are shell scripts here."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -35,12 +36,16 @@ def test_kernel_that_does_not_exist_runs_nothing(tmp_path: Path) -> None:
     assert "make uml" in done.stderr
 
 
-def run(tmp_path: Path, text: str, *args: str) -> "subprocess.CompletedProcess[str]":
-    """Soak a script; what it appends to $folder/samples is judged."""
+def options(tmp_path: Path, text: str) -> list[str | Path]:
+    """To soak a script; what it appends to $folder/samples is judged."""
     for name, content in (("events", events()), ("good", GOOD)):
         (tmp_path / name).write_text(content)
     kernel = script(tmp_path / "linux", f"here={tmp_path}\n{text}")
-    return soak("--kernel", kernel, "--requests", "5", "--report", tmp_path / "out" / "report", "-q", *args)
+    return ["--kernel", kernel, "--requests", "5", "--report", tmp_path / "out" / "report", "-q"]
+
+
+def run(tmp_path: Path, text: str, *args: str) -> "subprocess.CompletedProcess[str]":
+    return soak(*options(tmp_path, text), *args)
 
 
 def test_guest_that_ends_well_is_good(tmp_path: Path) -> None:
@@ -48,6 +53,16 @@ def test_guest_that_ends_well_is_good(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "171 requests" in done.stdout and "all invariants held" in done.stdout
     assert not (tmp_path / "out").exists()
+
+
+def test_reader_who_has_enough_is_no_error(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    text = "cat $here/events $here/good > $folder/samples; echo 1 > $folder/done\n"
+    command = [sys.executable, TOOL / "soak", *options(tmp_path, text)]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_violation_names_seed_time_and_how_to_repeat_it_and_is_reported(tmp_path: Path) -> None:
