@@ -184,6 +184,10 @@ def cmd_run(args: argparse.Namespace) -> int:
     return EXIT_FAILED if failures or (unmet and args.strict) else 0
 
 
+def differing(row: unchanged.Row) -> tuple[dict[str, str], dict[str, str]]:
+    return row["random"], row["differ"]
+
+
 def cmd_unchanged(args: argparse.Namespace) -> int:
     if bool(args.scenario) == args.all:
         raise LabError("name scenarios, or give --all", EXIT_USAGE)
@@ -194,29 +198,43 @@ def cmd_unchanged(args: argparse.Namespace) -> int:
     ]
     features = unchanged.common(*(guests.probe() for guests in kernels))
     plans = unchanged.plans_for(scenarios, args.disks, args.scheduler, args.duration, features)
+
+    def results_of(plans: list[run.Plan], guests: Guests, quiet: bool) -> dict[str, dict[str, Any]]:
+        try:
+            return unchanged.results_of(plans, features, guests, args.jobs, Progress(quiet))
+        except (KeyboardInterrupt, Stopped):
+            guests.stop()
+            raise KeyboardInterrupt from None
+
     found = []
     for guests in kernels:
         if not args.quiet:
             print(f"lab: {guests.kernel}", file=sys.stderr)
-        try:
-            found.append(unchanged.results_of(plans, features, guests, args.jobs, Progress(args.quiet)))
-        except (KeyboardInterrupt, Stopped):
-            guests.stop()
-            raise KeyboardInterrupt from None
+        found.append(results_of(plans, guests, args.quiet))
     rows = unchanged.compare(*found)
+
+    def again(name: str, cells: list[str], seed: int) -> dict[str, dict[str, Any]]:
+        plan = next(plan for plan in plans if plan.scenario.name == name)
+        plan = dataclasses.replace(plan, cells=[cell for cell in plan.cells if cell.name in cells])
+        return results_of([plan], Guests(args.kernel, LOADGEN, args.limit, unchanged.MEMORY, seed), True)
+
+    unchanged.set_random_aside(rows, found[1], again)
     if args.json:
         print(json.dumps(rows, indent=1))
     else:
         print(
             tables.text_table(
-                ["scenario", "runs", "operations", "runs that differ"],
-                [[row["scenario"], *(str(row[key]) for key in ("runs", "operations")), str(len(row["differ"]))]
-                 for row in rows],
+                ["scenario", "runs", "operations", "differ by themselves", "runs that differ"],
+                [
+                    [row["scenario"], str(row["runs"]), str(row["operations"]), *map(str, map(len, differing(row)))]
+                    for row in rows
+                ],
             )
         )
         for row in rows:
-            for name, how in row["differ"].items():
-                print(f"{row['scenario']} {name}: {how}")
+            for names, why in zip(differing(row), (", as with other random numbers", ""), strict=True):
+                for name, how in names.items():
+                    print(f"{row['scenario']} {name}: {how}{why}")
     return EXIT_FAILED if any(row["differ"] for row in rows) else 0
 
 

@@ -19,6 +19,10 @@ from . import job
 from .errors import EXIT_USAGE, LabError
 
 CONSOLE_TAIL_LINES = 12
+# The guest's folder, in words that are the same for each: the command line is one of the
+# sources of a kernel's random numbers.
+HERE = "/proc/self/cwd"
+INIT = "init"
 GUEST_MEMORY = "512M"  # more only costs the host's page faults
 
 
@@ -42,9 +46,16 @@ class Features:
 
 
 class Guests:
-    """Starts guests and knows all that run, so that they can all be ended."""
+    """Starts guests and knows all that run, so that they can all be ended.
 
-    def __init__(self, kernel: Path, loadgen: Path, limit_s: float, memory: str = GUEST_MEMORY) -> None:
+    A kernel chooses tags at random, which bfq's order of requests depends on:
+    its random numbers are those of a seed, if random.so lies beside the load
+    generator, and then the same job has the same times in each run.
+    """
+
+    def __init__(
+        self, kernel: Path, loadgen: Path, limit_s: float, memory: str = GUEST_MEMORY, seed: int = 1
+    ) -> None:
         for path, what in ((kernel, "kernel"), (loadgen, "load generator")):
             if not (path.is_file() and os.access(path, os.X_OK)):
                 hint = (
@@ -57,6 +68,7 @@ class Guests:
         self.loadgen = loadgen.resolve()
         self.limit_s = limit_s
         self.memory = memory
+        self.seed = seed
         self.lock = threading.Lock()
         self.running: set[subprocess.Popen[bytes]] = set()
         self.stopped = False
@@ -69,25 +81,31 @@ class Guests:
         for process in running:
             _kill_group(process)
 
-    def run(self, text: str, files: dict[str, str], folder: Path, name: str) -> None:
-        """Run one job; folder holds its results afterwards."""
+    def environment(self, seed: int) -> dict[str, str]:
+        found = {key: value for key, value in os.environ.items() if key in ("PATH", "TMPDIR", "HOME")}
+        preload = self.loadgen.parent / "random.so"
+        return found | ({"LD_PRELOAD": str(preload), "RANDOM_SEED": str(seed)} if preload.exists() else {})
+
+    def run(self, text: str, files: dict[str, str], folder: Path, name: str, seed: int | None = None) -> None:
+        """Run one job; folder holds its results afterwards. The seed is of the kernel's random numbers."""
+        (folder / INIT).unlink(missing_ok=True)
+        (folder / INIT).symlink_to(self.loadgen)
         (folder / "job").write_text(text)
         for file, content in files.items():
             (folder / file).write_text(content)
-        command = self.command(folder)
         console = folder / "console"
-        environment = {key: value for key, value in os.environ.items() if key in ("PATH", "TMPDIR", "HOME")}
         with console.open("wb") as output:
             with self.lock:
                 if self.stopped:
                     raise Stopped
                 process = subprocess.Popen(
-                    command,
+                    self.command(),
+                    cwd=folder,
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
-                    env=environment,
+                    env=self.environment(self.seed if seed is None else seed),
                 )
                 self.running.add(process)
             try:
@@ -108,10 +126,8 @@ class Guests:
             why = f"no end after {self.limit_s:g} s (--limit)" if timed_out else "the guest died"
             raise GuestFailed(f"{name}: {why}; its console ended with:\n{console_tail(console)}")
 
-    def command(self, folder: Path) -> list[str]:
-        for path in (self.loadgen, folder):
-            if any(character.isspace() for character in str(path)):
-                raise LabError(f"blanks in the path {path}: a kernel's command line cannot hold them", EXIT_USAGE)
+    def command(self) -> list[str]:
+        """The same for each guest of a kernel; it runs in the guest's folder."""
         # a guest does not outlive a runner that is killed and cannot end it
         setpriv = shutil.which("setpriv")
         guard = [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
@@ -119,24 +135,26 @@ class Guests:
             *guard,
             str(self.kernel),
             "time-travel=inf-cpu",
+            # else the host's time of day, another source of random numbers
+            "time-travel-start=1000000000000000000",
             "norandmaps",
             "seccomp=auto",
             "root=/dev/root",
             "rootfstype=hostfs",
             "rootflags=/",
             "ro",
-            f"init={self.loadgen}",
+            f"init={HERE}/{INIT}",
             "con=null",
             "con0=null,fd:1",
             "ssl=null",
             f"mem={self.memory}",
-            f"uml_dir={folder}/",
+            f"uml_dir={HERE}/",
             "umid=guest",
             "quiet",
             "random.trust_bootloader=off",
             "null_blk.nr_devices=0",
             "--",
-            str(folder),
+            HERE,
         ]
 
     def probe(self) -> Features:

@@ -29,14 +29,15 @@ def run_args(kernel: Path, scenario: Path, disks: Path, out: Path) -> list[str |
 
 
 def guests_of(folder: Path) -> list[str]:
-    """Processes whose command line names a folder."""
+    """Processes that run in a folder, or below."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+    for path in Path("/proc").glob("[0-9]*"):
         try:
-            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            where = (path / "cwd").readlink()
+            line = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             continue
-        if str(folder) in line and str(os.getpid()) != path.parent.name:
+        if where.is_relative_to(folder):
             found.append(line)
     return found
 
@@ -81,6 +82,19 @@ def test_other_seed_gives_other_files(kernel: Path, scenario_file: Path, disks: 
         assert done.returncode == 0, done.stderr
     one, two = (json.loads((tmp_path / n / "test.json").read_text()) for n in "12")
     assert one["cells"][0]["processes"][0]["regions"] != two["cells"][0]["processes"][0]["regions"]
+
+
+def test_random_numbers_of_a_kernel_are_those_of_a_seed(kernel: Path, tmp_path: Path) -> None:
+    """They choose tags, on which bfq's order of requests depends."""
+    cli.build_loadgen()
+    found = []
+    for name, seed in (("1", 1), ("2-with-a-longer-name", 1), ("3", 2)):
+        folder = tmp_path / name
+        folder.mkdir()
+        text = "report random /proc/sys/kernel/random/uuid\n"
+        guest.Guests(kernel, cli.LOADGEN, 60, seed=seed).run(text, {}, folder, "test")
+        found.append((folder / "random").read_text())
+    assert found[0] == found[1] != found[2]
 
 
 def run_job(guests: guest.Guests, tmp_path: Path, lines: list[str], count: int) -> list[list[tuple[int, ...]]]:
@@ -193,7 +207,7 @@ def test_panic_is_reported_with_the_console(kernel: Path, tmp_path: Path) -> Non
     leaver = guest.Guests(kernel, Path("/bin/true"), 60)
     with pytest.raises(guest.GuestFailed, match="Attempted to kill init"):
         leaver.run("", {}, tmp_path, "test")
-    assert guests_of(tmp_path) == []
+    wait_for(lambda: not guests_of(tmp_path), "the end of all processes")
 
 
 def test_guest_that_hangs_is_ended_after_the_limit(fake: Path, tmp_path: Path) -> None:
@@ -202,7 +216,7 @@ def test_guest_that_hangs_is_ended_after_the_limit(fake: Path, tmp_path: Path) -
     slow = guest.Guests(kernel, cli.LOADGEN, 0.5)
     with pytest.raises(guest.GuestFailed, match=r"no end after 0.5 s[^$]*last words"):
         slow.run("", {}, tmp_path, "test")
-    assert guests_of(tmp_path) == []
+    wait_for(lambda: not guests_of(tmp_path), "the end of all processes")
 
 
 def test_guest_that_hangs_in_virtual_time_is_ended(kernel: Path, tmp_path: Path) -> None:
@@ -214,7 +228,7 @@ def test_guest_that_hangs_in_virtual_time_is_ended(kernel: Path, tmp_path: Path)
     folder.mkdir()
     with pytest.raises(guest.GuestFailed, match="no end after 2 s"):
         guest.Guests(kernel, tmp_path / "spin", 2).run("", {}, folder, "test")
-    assert guests_of(folder) == []
+    wait_for(lambda: not guests_of(folder), "the end of all processes")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

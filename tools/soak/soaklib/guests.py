@@ -23,22 +23,18 @@ from lablib.guest import Guests, Stopped, console_tail, scratch  # isort: skip
 TOOL = Path(__file__).resolve().parent.parent
 TOP = TOOL.parents[1]
 INIT = TOP / "build" / "soak" / "soak-init"
-RANDOM = INIT.parent / "random.so"
 POLL_S = 0.2
 # What the kernel says when something is wrong, other than by dying.
 COMPLAINT = re.compile(r"WARNING: |BUG: |Oops|Kernel panic|INFO: task|possible recursive|refcount_t: ")
-# Warnings are shown, and end the guest at once; each slab cache is seen alone. The time of
-# day is a source of the kernel's random numbers, as is its command line.
-OPTIONS = ["loglevel=5", "panic_on_warn=1", "slab_nomerge", "time-travel-start=1000000000000000000"]
-HERE = "/proc/self/cwd"
+# Warnings are shown, and end the guest at once; each slab cache is seen alone.
+OPTIONS = ["loglevel=5", "panic_on_warn=1", "slab_nomerge"]
 
 
 class SoakGuests(Guests):
     """The laboratory's guests, with a kernel that does not keep warnings to itself.
 
     Each has one CPU: a guest's processes take turns, and one that wakes on
-    another CPU than the last takes four times as long. The kernel's random
-    numbers, by which it chooses tags, are those of a seed.
+    another CPU than the last takes four times as long.
     """
 
     def __init__(self, kernel: Path, init: Path, limit_s: float) -> None:
@@ -49,22 +45,20 @@ class SoakGuests(Guests):
             self.cpus.put(cpu)
         self.mine = threading.local()
 
-    def run(self, text: str, files: dict[str, str], folder: Path, name: str, seed: int = 0) -> None:
+    def run(self, text: str, files: dict[str, str], folder: Path, name: str, seed: int | None = None) -> None:
         cpu = self.cpus.get()
         try:
             self.mine.cpu = cpu
-            self.mine.seed = seed
-            super().run(text, files, folder, name)
+            super().run(text, files, folder, name, seed)
         finally:
             self.cpus.put(cpu)
 
-    def command(self, folder: Path) -> list[str]:
-        words = [word.replace(str(folder), HERE) for word in super().command(folder)]
+    def command(self) -> list[str]:
+        words = super().command()
         at = words.index("quiet")
         taskset = shutil.which("taskset")
         pin = [taskset, "--cpu-list", str(self.mine.cpu)] if taskset else []
-        env = ["env", f"--chdir={folder}", f"LD_PRELOAD={RANDOM}", f"SOAK_SEED={self.mine.seed}"]
-        return [*env, *pin, *words[:at], *OPTIONS, *words[at + 1 :]]
+        return [*pin, *words[:at], *OPTIONS, *words[at + 1 :]]
 
 
 class Violated(LabError):
