@@ -6,9 +6,10 @@ MAKEFLAGS += --no-print-directory
 SHELL := /bin/bash
 QUEUE := tools/queue/queue
 FLAVOUR ?= plain
-export KERNEL STEPS JOBS
+export KERNEL STEPS JOBS SEED VM_FULL
 
-.PHONY: help run check setup venv fetch tree export verify bisect-check submit-check kernel uml deb bench soak stress unchanged coverage clean
+.PHONY: help run check setup setup-run setup-test setup-bench setup-deb venv venv-run fetch tree export verify \
+	bisect-check submit-check kernel uml deb bench soak stress unchanged coverage mutants clean
 
 help: ## show this text
 	@echo "Targets:"
@@ -24,70 +25,78 @@ help: ## show this text
 	@echo "  STEPS=A,B      the steps of make check to run (default: all)"
 	@echo "  ONLY=A,B       the parts of make submit-check to run (default: all)"
 	@echo "  JOBS=N         parallel jobs (default: the number of CPUs)"
+	@echo "  DISKSIM=PATH   a DiskSim that tools/disk/judge/build made, for the tests of make check that want it"
 	@echo "  QUEUE_CACHE=DIR  where sources are kept (default: cfq-queue in the user's cache)"
 
-run: setup venv ## boot the patched kernel, run fio under each scheduler, and streams with a reservation
+run: setup-run venv-run ## boot the patched kernel, run fio under each scheduler, and streams with a reservation
 	@$(QUEUE) kernel
-	@tools/fio/fio-table
+	@tools/bench/bench fio
 
-check: setup venv ## run the tests (STEPS=A,B: some of it)
+check: setup-test venv ## run the tests (STEPS=A,B: some of it)
 	@tools/check/check
 
-setup: ## install the packages that are missing (as root), or name them
-	@tools/queue/setup
+setup: setup-test ## install the packages that are missing for make check (as root), or name them
 
-venv: setup ## make build/venv, the pinned Python packages
-	@tools/queue/venv
+setup-run setup-test setup-bench setup-deb:
+	@tools/setup/setup $(@:setup-%=%)
 
-fetch: setup ## get the pristine source into the cache (REFRESH=1: look for a newer one)
+venv: setup-test ## make build/venv, the pinned Python packages of make check
+	@tools/setup/venv
+
+venv-run: setup-run
+	@tools/setup/venv run
+
+fetch: setup-run ## get the pristine source into the cache (REFRESH=1: look for a newer one)
 	@$(QUEUE) fetch $(if $(REFRESH),--refresh)
 
-tree: setup ## make build/linux: the pristine base and one commit a patch
+tree: setup-run ## make build/linux: the pristine base and one commit a patch
 	@$(QUEUE) tree
 
 export: ## write patches/, series and the mirrored files from build/linux
 	@$(QUEUE) export
 
-verify: setup venv ## check that the queue is fit to be sent (am, quilt, checkpatch, mirrors, sign-offs)
-	@$(QUEUE) verify
+verify: setup-test venv ## check that the queue is fit to be sent (am, quilt, checkpatch, mirrors, sign-offs)
+	@$(QUEUE) verify $(if $(FORCE),--again)
 
-bisect-check: setup ## build every prefix of the queue at W=1
-	@$(QUEUE) bisect-check
+bisect-check: setup-test ## build every prefix of the queue at W=1 (FORCE=1: those too that passed before)
+	@$(QUEUE) bisect-check $(if $(FORCE),--again)
 
-submit-check: setup venv ## all that can be done without sending the series (ONLY=A,B: some of it)
-	@tools/queue/venv docs
+submit-check: setup-test venv ## all that can be done without sending the series (ONLY=A,B: some of it)
+	@tools/setup/venv docs
 	@$(QUEUE) submit-check $(if $(ONLY),--only $(ONLY))
 
-kernel: setup ## build the x86-64 kernel (FLAVOUR=plain, debug or kcsan)
+kernel: setup-run ## build the x86-64 kernel (FLAVOUR=plain, debug or kcsan)
 	@$(QUEUE) kernel --flavour $(FLAVOUR)
 
-uml: setup ## build User-Mode Linux with virtual time
-	@$(QUEUE) uml
+uml: setup-run ## build User-Mode Linux with virtual time (FLAVOUR=smp: with two CPUs, lockdep and KASAN)
+	@$(QUEUE) uml --flavour $(if $(filter smp,$(FLAVOUR)),um-smp,um)
 
-deb: ## build Debian packages of the patched kernel into build/deb (CONFIG=FILE: with that configuration)
-	@tools/queue/setup deb
+deb: setup-deb ## build Debian packages of the patched kernel into build/deb (CONFIG=FILE: with that configuration)
 	@$(QUEUE) deb $(if $(CONFIG),--config '$(CONFIG)')
 
-bench: setup venv ## report instructions per I/O for each scheduler (BENCH_ARGS: see tools/bench/bench --help)
+bench: setup-bench ## report instructions per I/O for each scheduler (BENCH_ARGS: see tools/bench/bench cost --help)
 	@$(QUEUE) kernel
-	@tools/bench/bench $(BENCH_ARGS)
+	@tools/bench/bench cost $(BENCH_ARGS)
 
-soak: setup ## 10^7 requests of random load in virtual time, invariants checked (SOAK_ARGS: see tools/soak/soak --help)
+soak: setup-run ## 10^7 requests of random load in virtual time, invariants checked (SOAK_ARGS: see tools/soak/soak --help)
 	@$(QUEUE) uml
 	@tools/soak/soak $(SOAK_ARGS)
 
-unchanged: setup venv ## is every scenario without a reservation the same with and without the BW class? (UNCHANGED_ARGS)
+unchanged: setup-run ## is every scenario without a reservation the same with and without the BW class? (UNCHANGED_ARGS)
 	@$(QUEUE) uml
 	@$(QUEUE) uml --before compare-I-O-priorities-by-rank
 	@tools/lab/lab unchanged --all --without build/uml-before/linux $(or $(UNCHANGED_ARGS),-j2)
 
 stress: FLAVOUR = debug
-stress: setup venv ## 20 minutes of everything at once in QEMU, data verified (STRESS_ARGS: see tools/stress/stress --help)
+stress: setup-test venv ## 20 minutes of everything at once in QEMU, data verified (STRESS_ARGS: see tools/stress/stress --help)
 	@$(QUEUE) kernel --flavour $(FLAVOUR)
 	@tools/stress/stress --flavour $(FLAVOUR) $(STRESS_ARGS)
 
-coverage: setup venv ## which lines and branches the tests run (COVERAGE_ARGS: see tools/coverage/coverage --help)
+coverage: setup-test venv ## which lines and branches the tests run (COVERAGE_ARGS: see tools/coverage/coverage --help)
 	@tools/coverage/coverage $(COVERAGE_ARGS)
+
+mutants: setup-test venv ## plant small faults one by one: does a test hear each? (MUTANTS_ARGS: see tools/mutants/mutants --help)
+	@tools/mutants/mutants $(MUTANTS_ARGS)
 
 clean: ## remove build/, unless it has work that is not exported (FORCE=1: even then)
 	@$(QUEUE) clean $(if $(FORCE),--force)

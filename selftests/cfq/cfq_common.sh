@@ -12,53 +12,113 @@ KSFT_SKIP=4
 
 NULLB=/sys/kernel/config/nullb
 
+# The words of programs and of the shell are read here.
+export LC_ALL=C
+
+# How the kernel's log begins to say that something is wrong with it, and the flags
+# that remain of that: a bad page, an oops, a warning, a lockup. No stalls of RCU: a
+# virtual machine has them that waits for its turn.
+CFQ_COMPLAINT='^(\[[^]]*\] *)*(WARNING: |BUG: |[a-z]+: BUG|kernel BUG |Oops|UBSAN: |'
+CFQ_COMPLAINT+='INFO: (task|possible|suspicious|trying) |refcount_t: |'
+CFQ_COMPLAINT+='list_(add|del) |general protection fault)'
+CFQ_TAINTS=$((1 << 5 | 1 << 7 | 1 << 9 | 1 << 14))
+
 cfq_skip()
 {
 	echo "SKIP: $*"
 	exit "$KSFT_SKIP"
 }
 
+# To stderr: the output of a $(...) is a value.
 cfq_fail()
 {
-	echo "FAIL: $*"
+	echo "FAIL: $*" >&2
+	# The end of a subshell does not end the test.
+	[ "$BASHPID" = "$$" ] || kill -USR1 "$$"
 	exit "$KSFT_FAIL"
 }
+trap 'exit "$KSFT_FAIL"' USR1
 
-cfq_cleanup()
+# Sets complaint, the last one in the log, and taints.
+cfq_look_at_kernel()
 {
-	local pid
+	complaint=$(dmesg -k 2> /dev/null | grep -E "$CFQ_COMPLAINT" | tail -n 1)
+	read -r taints < /proc/sys/kernel/tainted
+	taints=$((taints & CFQ_TAINTS))
+}
 
+# Whether the kernel has not complained since the test began. Its log may have lost
+# what it said; a flag tells nothing if it was there before.
+cfq_kernel_is_well()
+{
+	local complaint taints
+
+	cfq_look_at_kernel
+	[ "$taints" = "$CFQ_TAINTS_BEFORE" ] || {
+		echo "FAIL: the kernel became tainted: $taints, not $CFQ_TAINTS_BEFORE" \
+			"${complaint:+($complaint)}"
+		return 1
+	}
+	[ -z "$complaint" ] || [ "$complaint" = "$CFQ_COMPLAINT_BEFORE" ] || {
+		echo "FAIL: the kernel complains: $complaint"
+		return 1
+	}
+}
+
+# At the end of a test: nothing of it is left, and the kernel has not complained of
+# it. What a test has made besides is taken away by its function cleanup().
+cfq_exit()
+{
+	local code=$? pid
+
+	trap '' USR1
 	for pid in $(jobs -p); do
 		kill "$pid" 2>/dev/null
 	done
 	wait
-	if [ -n "${CFQ_NAME:-}" ] && [ -d "$NULLB/$CFQ_NAME" ]; then
+	! declare -F cleanup > /dev/null || cleanup
+	if [ -d "$NULLB/$CFQ_NAME" ]; then
 		echo 0 > "$NULLB/$CFQ_NAME/power"
-		rmdir "$NULLB/$CFQ_NAME"
+		rmdir "$NULLB/$CFQ_NAME" || {
+			echo "FAIL: the device does not go"
+			code=$KSFT_FAIL
+		}
 	fi
+	rm -rf "$CFQ_TMP"
+	cfq_kernel_is_well || code=$KSFT_FAIL
+	exit "$code"
 }
 
 # cfq_device [ATTR=VALUE...]: makes a device with these null_blk attributes and
-# gives it the scheduler. Sets CFQ_DEV, CFQ_QUEUE, CFQ_DEBUG.
+# gives it the scheduler. Sets CFQ_DEV, CFQ_QUEUE, CFQ_DEBUG, and CFQ_TMP, a folder.
 cfq_device()
 {
-	local attr
+	local attr file said complaint taints
 
 	[ "$(id -u)" = 0 ] || cfq_skip "must be run as root"
+	cfq_look_at_kernel
+	CFQ_COMPLAINT_BEFORE=$complaint
+	CFQ_TAINTS_BEFORE=$taints
 	modprobe -q null_blk nr_devices=0 2>/dev/null
 	mountpoint -q /sys/kernel/config ||
 		mount -t configfs none /sys/kernel/config 2>/dev/null
 	mountpoint -q /sys/kernel/debug ||
 		mount -t debugfs none /sys/kernel/debug 2>/dev/null
 	[ -d "$NULLB" ] || cfq_skip "no null_blk with configfs"
+	# What has warned, and does so once a boot, may do it again.
+	{ echo 1 > /sys/kernel/debug/clear_warn_once; } 2> /dev/null
 
+	CFQ_TMP=$(mktemp -d) || cfq_fail "no temporary directory"
 	CFQ_NAME=cfqtest$$
-	trap cfq_cleanup EXIT
-	mkdir "$NULLB/$CFQ_NAME" || cfq_skip "null_blk makes no device"
+	trap cfq_exit EXIT
+	mkdir "$NULLB/$CFQ_NAME" || cfq_fail "null_blk makes no device"
 	for attr in size=256 irqmode=2 completion_nsec=500000 \
 		    hw_queue_depth=32 memory_backed=1 "$@"; do
-		echo "${attr#*=}" > "$NULLB/$CFQ_NAME/${attr%%=*}" ||
-			cfq_skip "null_blk does not take $attr"
+		file=$NULLB/$CFQ_NAME/${attr%%=*}
+		[ -e "$file" ] || cfq_skip "null_blk has no ${attr%%=*}"
+		said=$({ echo "${attr#*=}" > "$file"; } 2>&1) && continue
+		[[ $said != *"not supported" ]] || cfq_skip "null_blk has no $attr"
+		cfq_fail "null_blk does not take $attr: $said"
 	done
 	echo 1 > "$NULLB/$CFQ_NAME/power" || cfq_fail "cannot power the device on"
 
@@ -83,7 +143,8 @@ cfq_need()
 
 cfq_need_debugfs()
 {
-	[ -r "$CFQ_DEBUG/counters" ] || cfq_skip "no BLK_DEBUG_FS"
+	[ -r "${CFQ_DEBUG%/*}/state" ] || cfq_skip "no BLK_DEBUG_FS"
+	[ -r "$CFQ_DEBUG/counters" ] || cfq_fail "no counters in debugfs"
 }
 
 # cfq_shows FILE VALUE: whether this is its first line; without a program, which
@@ -113,6 +174,18 @@ cfq_counter()
 	cfq_fail "no counter $1"
 }
 
+# cfq_wait_for COMMAND...: until it is true, a minute at most
+cfq_wait_for()
+{
+	local n
+
+	for n in $(seq 600); do
+		"$@" && return 0
+		sleep 0.1
+	done
+	return 1
+}
+
 # cfq_read SECONDS RESULT [COMMAND...]: reads 64 KiB blocks one after the other
 # for so long, run by COMMAND (ionice); their number goes to the file RESULT.
 cfq_read()
@@ -127,29 +200,41 @@ cfq_read()
 	[ -s "$result" ]
 }
 
+# Whether io_uring_setup() says that there is no io_uring here
+cfq_no_uring()
+{
+	"$(dirname "$0")/cfq_request" uring "$CFQ_DEV" 0 0
+	[ $? = 254 ]
+}
+
+# cfq_trace_runs NAME FILE: whether what is said in the trace of NAME comes to FILE
+cfq_trace_runs()
+{
+	kill -0 "$CFQ_TRACER" 2> /dev/null || cfq_fail "blktrace ended: $(cat "$2.log")"
+	echo cfq-trace-runs 2> /dev/null > "/sys/kernel/debug/block/$1/msg"
+	grep -qa cfq-trace-runs "$2"
+}
+
 # cfq_trace_begin NAME FILE [ARGUMENT...]: a trace of the disk NAME by blktrace
 # with these arguments, which runs when this returns, goes to FILE. Sets CFQ_TRACER.
 cfq_trace_begin()
 {
-	local name=$1 file=$2 n
+	local name=$1 file=$2
 
 	shift 2
+	[ -d "/sys/class/block/$name/trace" ] || cfq_skip "no BLK_DEV_IO_TRACE"
+	[ -d /sys/kernel/debug/block ] || cfq_skip "no debugfs"
 	blktrace -d "/dev/$name" -o - "$@" > "$file" 2> "$file.log" &
 	CFQ_TRACER=$!
-	for n in $(seq 200); do
-		echo cfq-trace-runs 2> /dev/null \
-			> "/sys/kernel/debug/block/$name/msg"
-		sleep 0.1
-		grep -qa cfq-trace-runs "$file" && return
-	done
-	cfq_skip "no trace (BLK_DEV_IO_TRACE?): $(cat "$file.log")"
+	cfq_wait_for cfq_trace_runs "$name" "$file" ||
+		cfq_fail "blktrace traces nothing: $(cat "$file.log")"
 }
 
 # cfq_trace_end PID FILE RESULT: ends it; what blkparse makes of FILE goes to
 # RESULT, the messages with their processes to RESULT.messages.
 cfq_trace_end()
 {
-	kill -INT "$1"
+	kill -INT "$1" || cfq_fail "blktrace ended too early: $(cat "$2.log")"
 	wait "$1"
 	blkparse -q -i - < "$2" > "$3" 2> "$2.log" ||
 		cfq_fail "blkparse: $(cat "$2.log")"
@@ -172,35 +257,21 @@ cfq_trace()
 	cfq_trace_end "$tracer" "$dir/raw" "$dir/trace"
 }
 
-# cfq_wait_for COMMAND...: until it is true, a minute at most
-cfq_wait_for()
-{
-	local n
-
-	for n in $(seq 600); do
-		"$@" && return 0
-		sleep 0.1
-	done
-	return 1
-}
-
-# cfq_vfs_setup: what the tests of VFS messages need. Sets CFQ_TMP, CFQ_VFS,
-# CFQ_SWITCH.
+# cfq_vfs_setup: what the tests of VFS messages need. Sets CFQ_VFS, CFQ_SWITCH.
 cfq_vfs_setup()
 {
 	cfq_need blktrace blkparse
 	CFQ_VFS=$(dirname "$0")/cfq_vfs
-	[ -x "$CFQ_VFS" ] || cfq_skip "cfq_vfs is not built"
+	[ -x "$CFQ_VFS" ] || cfq_fail "cfq_vfs is not built"
 	CFQ_SWITCH=/sys/block/$CFQ_NAME/trace/vfs
 	[ -w "$CFQ_SWITCH" ] || cfq_skip "no VFS messages in this kernel"
-	CFQ_TMP=$(mktemp -d) || cfq_fail "no temporary directory"
-	trap cfq_vfs_cleanup EXIT
 }
 
-cfq_vfs_cleanup()
+cfq_need_ext4()
 {
-	cfq_cleanup
-	rm -rf "$CFQ_TMP"
+	cfq_need mkfs.ext4
+	modprobe -q ext4 2> /dev/null
+	grep -qw ext4 /proc/filesystems || cfq_skip "no ext4"
 }
 
 # cfq_vfs_do NAME WAY FILE [OFFSET LENGTH]: its process and inode go to NAME

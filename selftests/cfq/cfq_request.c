@@ -7,7 +7,8 @@
  *	cfq_request aio|uring DEVICE RATE,DELAY COUNT
  *
  * COUNT direct reads of 64 KiB, one after the other. RATE in units of 128 KiB/s,
- * DELAY an index. Ends with the errno that the kernel answers with.
+ * DELAY an index. Ends with the errno that the kernel answers with, or with 254 if
+ * there is no io_uring to read with.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,6 +25,7 @@
 
 #define BLOCK		65536
 #define CLASS_BW	4
+#define NO_URING	254
 
 static char *data;
 
@@ -52,29 +54,50 @@ static int aio_read(int fd, off_t off, unsigned int prio)
 	return done.res == BLOCK ? 0 : EIO;
 }
 
+static struct io_uring_params set;
+static struct io_uring_sqe *sqe;
+static char *sq, *cq;
+static int ring;
+
+/* Whether io_uring is not built in, or not allowed to anybody like us. */
+static int no_uring(int error)
+{
+	int disabled = 0;
+	FILE *file;
+
+	if (error != EPERM)
+		return error == ENOSYS;
+	file = fopen("/proc/sys/kernel/io_uring_disabled", "r");
+	if (file) {
+		if (fscanf(file, "%d", &disabled) != 1)
+			disabled = 0;
+		fclose(file);
+	}
+	return disabled;
+}
+
+static int uring_begin(void)
+{
+	ring = syscall(SYS_io_uring_setup, 1, &set);
+	if (ring < 0)
+		return no_uring(errno) ? NO_URING : errno;
+	sq = mmap(NULL, set.sq_off.array + 4096, PROT_READ | PROT_WRITE,
+		  MAP_SHARED, ring, IORING_OFF_SQ_RING);
+	cq = mmap(NULL, set.cq_off.cqes + 4096, PROT_READ | PROT_WRITE,
+		  MAP_SHARED, ring, IORING_OFF_CQ_RING);
+	sqe = mmap(NULL, sizeof(*sqe), PROT_READ | PROT_WRITE, MAP_SHARED,
+		   ring, IORING_OFF_SQES);
+	if (sq == MAP_FAILED || cq == MAP_FAILED || sqe == MAP_FAILED)
+		return errno;
+	return 0;
+}
+
 static int uring_read(int fd, off_t off, unsigned int prio)
 {
-	static struct io_uring_params set;
-	static struct io_uring_sqe *sqe;
-	static char *sq, *cq;
 	static unsigned int number;
-	static int ring = -1;
 	struct io_uring_cqe *cqe;
 	unsigned int mask;
 
-	if (ring < 0) {
-		ring = syscall(SYS_io_uring_setup, 1, &set);
-		if (ring < 0)
-			return errno;
-		sq = mmap(NULL, set.sq_off.array + 4096, PROT_READ | PROT_WRITE,
-			  MAP_SHARED, ring, IORING_OFF_SQ_RING);
-		cq = mmap(NULL, set.cq_off.cqes + 4096, PROT_READ | PROT_WRITE,
-			  MAP_SHARED, ring, IORING_OFF_CQ_RING);
-		sqe = mmap(NULL, sizeof(*sqe), PROT_READ | PROT_WRITE, MAP_SHARED,
-			   ring, IORING_OFF_SQES);
-		if (sq == MAP_FAILED || cq == MAP_FAILED || sqe == MAP_FAILED)
-			return errno;
-	}
 	*sqe = (struct io_uring_sqe) {
 		.opcode = IORING_OP_READ, .fd = fd, .ioprio = prio, .off = off,
 		.addr = (unsigned long)data, .len = BLOCK,
@@ -116,6 +139,11 @@ int main(int argc, char **argv)
 		perror(argv[2]);
 		return 255;
 	}
+	error = read_one == uring_read ? uring_begin() : 0;
+	if (error == NO_URING)
+		fprintf(stderr, "no io_uring here\n");
+	if (error)
+		return error;
 	for (i = 0; i < atoi(argv[4]); i++) {
 		error = read_one(fd, (off_t)i * BLOCK, prio);
 		if (error)

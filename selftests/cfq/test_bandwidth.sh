@@ -15,8 +15,6 @@ cfq_device rotational=1 hw_queue_depth=1 memory_backed=0 size=100000 \
 cfq_need_debugfs
 echo 256 > "$CFQ_QUEUE/nr_requests"
 ioprio=$(dirname "$0")/cfq_ioprio
-tmp=$(mktemp -d) || cfq_fail "no temporary directory"
-trap 'cfq_cleanup; rm -rf "$tmp"' EXIT
 
 EPERM=1
 EINVAL=22
@@ -26,8 +24,11 @@ BW=$((4 << 13))
 "$ioprio" 1023,7 true || cfq_fail "the largest reservation is refused"
 "$ioprio" "$((BW | 3))" true
 [ $? = "$EINVAL" ] || cfq_fail "a reservation of nothing is taken"
-setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all \
-	"$ioprio" 8,3 true
+nobody="setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all"
+# shellcheck disable=SC2086
+$nobody "$ioprio" $((2 << 13 | 4)) true || cfq_fail "no program runs as nobody"
+# shellcheck disable=SC2086
+$nobody "$ioprio" 8,3 true
 [ $? = "$EPERM" ] || cfq_fail "anybody can reserve"
 setpriv --bounding-set -all,+sys_nice --inh-caps -all "$ioprio" 8,3 true ||
 	cfq_fail "CAP_SYS_NICE is not enough"
@@ -40,11 +41,19 @@ reservation_shown()
 	read -r shown < "$CFQ_DEBUG/reservations"
 }
 
+# shellcheck disable=SC2329  # by cfq_wait_for
+no_reservation_shown()
+{
+	local shown
+
+	! reservation_shown
+}
+
 # Alone: all the disk gives, whatever the tokens.
-cfq_read 4 "$tmp/alone" "$ioprio" 1,3 || cfq_fail "nothing is read"
+cfq_read 4 "$CFQ_TMP/alone" "$ioprio" 1,3 || cfq_fail "nothing is read"
 alone=$(cfq_counter dispatched_BW)
-[ "$alone" -ge "$(cat "$tmp/alone")" ] ||
-	cfq_fail "$alone requests of class BW after $(cat "$tmp/alone") reads"
+[ "$alone" -ge "$(cat "$CFQ_TMP/alone")" ] ||
+	cfq_fail "$alone requests of class BW after $(cat "$CFQ_TMP/alone") reads"
 [ "$alone" -gt 15 ] || cfq_fail "a reservation limits who is alone: $alone reads"
 debts=$(cfq_counter expired_debt)
 # Somebody may look what the new disk holds.
@@ -59,15 +68,18 @@ requests=$(($(cfq_counter bw_deadlines_met) + $(cfq_counter bw_deadlines_missed)
 [ "$requests" = "$alone" ] || cfq_fail "$requests deadlines for $alone requests"
 
 # Shown as long as its process lives, which nobody reads from and which waits.
-mkfifo "$tmp/full" || cfq_fail "no fifo"
-exec 9<>"$tmp/full"
-"$ioprio" 1,3 dd if="$CFQ_DEV" of="$tmp/full" bs=64k iflag=direct 2>/dev/null &
+cfq_wait_for no_reservation_shown ||
+	cfq_fail "a reservation is shown whose process ended"
+mkfifo "$CFQ_TMP/full" || cfq_fail "no fifo"
+exec 9<>"$CFQ_TMP/full"
+"$ioprio" 1,3 dd if="$CFQ_DEV" of="$CFQ_TMP/full" bs=64k iflag=direct 2>/dev/null &
 cfq_wait_for reservation_shown
 kill $!
 wait
 echo "$shown"
 [[ $shown == "pid "*" rate 131072 delay_ms 200 bucket 131072 tokens "* ]] ||
 	cfq_fail "the reservation is shown as '$shown'"
+cfq_wait_for no_reservation_shown || cfq_fail "it is shown without its process"
 
 # greedy SIZE [COMMAND...]: reads so much at a time for a long time
 greedy()

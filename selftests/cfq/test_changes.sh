@@ -8,30 +8,56 @@
 
 cfq_need dd cmp timeout
 cfq_device size=64
-tmp=$(mktemp -d) || cfq_fail "no temporary directory"
 gone=$NULLB/${CFQ_NAME}g
-trap 'cfq_cleanup; [ ! -d "$gone" ] || rmdir "$gone"; rm -rf "$tmp"' EXIT
+
+# shellcheck disable=SC2329  # by cfq_exit
+cleanup()
+{
+	[ ! -d "$gone" ] || rmdir "$gone"
+}
 
 # writer NUMBER: writes and reads back a region of its own, until told to stop
 writer()
 {
-	while [ ! -e "$tmp/stop" ]; do
-		dd if="$tmp/pattern" of="$CFQ_DEV" bs=64k seek=$((100 * $1)) \
+	while [ ! -e "$CFQ_TMP/stop" ]; do
+		dd if="$CFQ_TMP/pattern" of="$CFQ_DEV" bs=64k seek=$((100 * $1)) \
 			oflag=direct status=none || return
 		dd if="$CFQ_DEV" bs=64k skip=$((100 * $1)) count=32 iflag=direct \
-			status=none | cmp -s - "$tmp/pattern" || return
+			status=none | cmp -s - "$CFQ_TMP/pattern" || return
 		echo .
-	done > "$tmp/writer.$1"
-	touch "$tmp/good.$1"
+	done > "$CFQ_TMP/writer.$1"
+	touch "$CFQ_TMP/good.$1"
 }
 
-head -c 2097152 /dev/urandom > "$tmp/pattern"
+# Whether something was written since it was so before
+# shellcheck disable=SC2329  # by cfq_wait_for
+written()
+{
+	local stat
+
+	read -r -a stat < "/sys/block/$CFQ_NAME/stat"
+	[ "${stat[4]}" != "$writes" ] && writes=${stat[4]}
+}
+
+# Whether each of the three readers has a request in the disk that goes away
+# shellcheck disable=SC2329  # by cfq_wait_for
+all_read()
+{
+	local reads
+
+	read -r reads _ < "/sys/block/${gone##*/}/inflight"
+	[ "$reads" = 3 ]
+}
+
+head -c 2097152 /dev/urandom > "$CFQ_TMP/pattern"
 for n in 1 2 3; do
 	writer "$n" &
 done
+writes=0
 schedulers=$(tr -d '[]' < "$CFQ_QUEUE/scheduler")
 for round in 1 2 3 4 5; do
 	for scheduler in $schedulers cfq; do
+		cfq_wait_for written || cfq_fail "nobody writes any more"
 		echo "$scheduler" > "$CFQ_QUEUE/scheduler" ||
 			cfq_fail "cannot choose $scheduler"
 		# without a scheduler it is the drive that limits them
@@ -40,18 +66,18 @@ for round in 1 2 3 4 5; do
 			cfq_fail "$scheduler refuses $((32 * round)) requests"
 	done
 done
-touch "$tmp/stop"
+touch "$CFQ_TMP/stop"
 wait
 for n in 1 2 3; do
-	[ -e "$tmp/good.$n" ] || cfq_fail "writer $n found other data, or an error"
-	[ -s "$tmp/writer.$n" ] || cfq_fail "writer $n wrote nothing"
+	[ -e "$CFQ_TMP/good.$n" ] || cfq_fail "writer $n found other data, or an error"
+	[ -s "$CFQ_TMP/writer.$n" ] || cfq_fail "writer $n wrote nothing"
 done
 grep -qF '[cfq]' "$CFQ_QUEUE/scheduler" || cfq_fail "cfq is not chosen at the end"
 
 # The disk goes away while it is read: the readers end, and so does the disk.
 for round in 1 2 3; do
 	mkdir "$gone" || cfq_fail "no second disk"
-	for attr in size=64 irqmode=2 completion_nsec=2000000 power=1; do
+	for attr in size=64 irqmode=2 completion_nsec=20000000 power=1; do
 		echo "${attr#*=}" > "$gone/${attr%%=*}"
 	done
 	echo cfq > "/sys/block/${gone##*/}/queue/scheduler" ||
@@ -61,7 +87,7 @@ for round in 1 2 3; do
 			status=none 2> /dev/null &
 		pids[n]=$!
 	done
-	sleep 0.3
+	cfq_wait_for all_read || cfq_fail "not every reader has a request in the disk"
 	echo 0 > "$gone/power"
 	for n in 1 2 3; do
 		wait "${pids[n]}"

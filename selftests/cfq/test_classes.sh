@@ -11,8 +11,6 @@ cfq_need dd ionice timeout
 cfq_device completion_nsec=4000000 rotational=1 hw_queue_depth=1 memory_backed=0 size=100000
 cfq_need_debugfs
 echo 256 > "$CFQ_QUEUE/nr_requests"
-tmp=$(mktemp -d) || cfq_fail "no temporary directory"
-trap 'cfq_cleanup; rm -rf "$tmp"' EXIT
 
 # compare BETTER WORSE PERCENT: ionice arguments; BETTER must get PERCENT of
 # what WORSE gets, at least
@@ -21,12 +19,12 @@ compare()
 	local better worse
 
 	# shellcheck disable=SC2086
-	cfq_read 8 "$tmp/better" ionice $1 &
+	cfq_read 8 "$CFQ_TMP/better" ionice $1 &
 	# shellcheck disable=SC2086
-	cfq_read 8 "$tmp/worse" ionice $2 &
+	cfq_read 8 "$CFQ_TMP/worse" ionice $2 &
 	wait
-	better=$(cat "$tmp/better")
-	worse=$(cat "$tmp/worse")
+	better=$(cat "$CFQ_TMP/better")
+	worse=$(cat "$CFQ_TMP/worse")
 	[ -n "$better" ] || cfq_fail "no result of $1"
 	[ -n "$worse" ] || cfq_fail "no result of $2"
 	echo "$1: $better, $2: $worse"
@@ -36,7 +34,7 @@ compare()
 
 compare "-c1 -n4" "-c2 -n4" 150
 compare "-c2 -n0" "-c2 -n7" 150
-[ "$(cat "$tmp/worse")" -gt 0 ] || cfq_fail "level 7 starved"
+[ "$(cat "$CFQ_TMP/worse")" -gt 0 ] || cfq_fail "level 7 starved"
 [ "$(cfq_counter expired_preempt)" -gt 0 ] || cfq_fail "nobody was preempted"
 
 cfq_set prio_aging_ms 500

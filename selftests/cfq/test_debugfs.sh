@@ -10,8 +10,6 @@ cfq_need dd ionice
 cfq_device rotational=1 hw_queue_depth=1
 cfq_need_debugfs
 echo 256 > "$CFQ_QUEUE/nr_requests"
-tmp=$(mktemp -d) || cfq_fail "no temporary directory"
-trap 'cfq_cleanup; rm -rf "$tmp"' EXIT
 
 ionice -c2 -n3 dd if="$CFQ_DEV" of=/dev/null bs=64k count=4000 iflag=direct \
 	2>/dev/null &
@@ -19,9 +17,9 @@ reader=$!
 seen=0
 while kill -0 "$reader" 2>/dev/null; do
 	for file in queues service_tree sort_tree reservations state counters; do
-		cat "$CFQ_DEBUG/$file" > "$tmp/$file" || cfq_fail "cannot read $file"
+		cat "$CFQ_DEBUG/$file" > "$CFQ_TMP/$file" || cfq_fail "cannot read $file"
 	done
-	grep -q "class BE level 3" "$tmp/queues" && seen=1
+	grep -q "class BE level 3" "$CFQ_TMP/queues" && seen=1
 done
 wait "$reader" || cfq_fail "the reader failed"
 [ "$seen" = 1 ] || cfq_fail "the queue of the reader was never shown"

@@ -8,18 +8,16 @@
 
 cfq_need dd ionice blktrace blkparse
 cfq_device rotational=1 hw_queue_depth=1
-tmp=$(mktemp -d) || cfq_fail "no temporary directory"
-trap 'cfq_cleanup; rm -rf "$tmp"' EXIT
 
-cfq_trace "$tmp" dd if="$CFQ_DEV" of=/dev/null bs=64k count=50 iflag=direct \
+cfq_trace "$CFQ_TMP" dd if="$CFQ_DEV" of=/dev/null bs=64k count=50 iflag=direct \
 	status=none
 
 for message in 'slice start length_us [0-9]+' \
 	       'dispatch [0-9]+[+]128 queued [0-9]+'; do
-	grep -qE " m +N cfq [0-9]+S BE4 $message" "$tmp/trace" ||
+	grep -qE " m +N cfq [0-9]+S BE4 $message" "$CFQ_TMP/trace" ||
 		cfq_fail "blkparse shows no message '$message'"
 done
-said=$(grep -cE " m +N cfq [0-9]+S BE4 dispatch [0-9]+[+]128 " "$tmp/trace")
+said=$(grep -cE " m +N cfq [0-9]+S BE4 dispatch [0-9]+[+]128 " "$CFQ_TMP/trace")
 # blktrace may lose what it reads while that is written.
 [ "$said" -ge 40 ] || cfq_fail "$said messages for 50 requests"
 
@@ -43,11 +41,11 @@ readers()
 # So long that a slow machine's reader is waited for, and has the disk when others
 # come.
 cfq_set slice_idle_us 200000
-cfq_trace "$tmp" readers
+cfq_trace "$CFQ_TMP" readers
 for message in 'BE4 idle window_us [0-9]+ think_us [0-9]+ seek [0-9]+' \
 	       'BE4 slice end (preempt|tokens) dispatched [0-9]+ residual_us [0-9]+' \
 	       'BW4 tokens -?[0-9]+ rate 1048576 deadline_us -?[0-9]+'; do
-	grep -qE " m +N cfq [0-9]+S $message" "$tmp/trace" ||
+	grep -qE " m +N cfq [0-9]+S $message" "$CFQ_TMP/trace" ||
 		cfq_fail "no message '$message' of the readers"
 done
 exit "$KSFT_PASS"

@@ -8,12 +8,17 @@
 
 . "$(dirname "$0")/cfq_common.sh"
 
-cfq_need dd mkfs.ext4
+cfq_need dd
+cfq_need_ext4
 cfq_device size=64
 cfq_vfs_setup
 grep -q fault "${CFQ_SWITCH}_mask" || cfq_skip "only reads and writes here"
 mnt=$CFQ_TMP/mnt
-trap 'umount "$mnt"; cfq_vfs_cleanup' EXIT
+
+cleanup()
+{
+	! mountpoint -q "$mnt" || umount "$mnt"
+}
 
 traced()
 {
@@ -36,7 +41,7 @@ traced()
 
 mkfs.ext4 -q -b 4096 "$CFQ_DEV" || cfq_fail "mkfs.ext4"
 mkdir "$mnt"
-mount "$CFQ_DEV" "$mnt" || cfq_skip "no ext4"
+mount "$CFQ_DEV" "$mnt" || cfq_fail "cannot mount it"
 mkdir "$mnt/sub"
 dd if=/dev/urandom of="$mnt/sub/file" bs=1M count=1 status=none
 cp "$mnt/sub/file" "$mnt/sub/held"

@@ -8,9 +8,23 @@
 
 . "$(dirname "$0")/cfq_common.sh"
 
-cfq_device size=64 completion_nsec=4000000000
+cfq_device size=64
 cfq_vfs_setup
-echo 1 > "$CFQ_SWITCH" || cfq_fail "the switch does not take 1"
+slowness=0
+
+# slow_disk SECONDS: the disk anew, whose reads take so long
+slow_disk()
+{
+	slowness=$1
+	echo 0 > "$NULLB/$CFQ_NAME/power"
+	echo "${slowness}000000000" > "$NULLB/$CFQ_NAME/completion_nsec" ||
+		cfq_fail "the disk does not become slower"
+	echo 1 > "$NULLB/$CFQ_NAME/power" || cfq_fail "cannot power it on again"
+	echo cfq > "$CFQ_QUEUE/scheduler" || cfq_fail "cannot choose cfq again"
+	echo 1 > "$CFQ_SWITCH" || cfq_fail "the switch does not take 1"
+	# Of null_blk it is 5 s.
+	echo 60000 > "$CFQ_QUEUE/io_timeout" || cfq_fail "io_timeout is not taken"
+}
 
 busy()
 {
@@ -22,6 +36,28 @@ idle()
 	! busy
 }
 
+# still: what has been done since the read began was done within it
+still()
+{
+	busy || over=yes
+}
+
+# in_time CASE: makes it, again on a slower disk where the read was over too soon
+in_time()
+{
+	local seconds
+
+	for seconds in 4 8 16; do
+		[ "$seconds" -ge "$slowness" ] || continue
+		[ "$seconds" = "$slowness" ] || slow_disk "$seconds"
+		over=
+		"$@"
+		[ -n "$over" ] || return
+		echo "# $*: a read of $seconds s was over too soon"
+	done
+	cfq_fail "$*: a read of $seconds s is always over too soon"
+}
+
 # read_begin NAME OFFSET: a read that is under way when this returns. Sets PID.
 read_begin()
 {
@@ -29,6 +65,11 @@ read_begin()
 	"$CFQ_VFS" read "$CFQ_DEV" "$2" 4096 > "$CFQ_TMP/$1" &
 	PID=$!
 	cfq_wait_for busy || cfq_fail "$1: no request"
+}
+
+read_end()
+{
+	wait "$PID" || cfq_fail "a read ended with errno $?"
 }
 
 # said NAME WORD [TRACE]: how many messages of its read begin with WORD
@@ -42,42 +83,47 @@ killed()
 {
 	read_begin killed 33554432
 	kill -KILL "$PID"
-	wait "$PID"
+	still
+	wait "$PID" 2> /dev/null
 }
 
-cfq_trace "$CFQ_TMP" killed 2> /dev/null
+in_time cfq_trace "$CFQ_TMP" killed
 [ "$(said killed enter) $(said killed leave)" = "1 1" ] ||
 	cfq_fail "killed in a read: $(cfq_vfs_said killed)"
 
 # When the trace ends within a read, it has entered and does not leave: not in
 # this trace, and not in the next one, which begins within it.
-cfq_trace "$CFQ_TMP" read_begin begun 8388608
-mv "$CFQ_TMP/trace.messages" "$CFQ_TMP/first.messages"
-still_reading()
+ended()
 {
-	kill -0 "$PID" 2> /dev/null || slow=1
-	wait "$PID"
+	cfq_trace_begin "$CFQ_NAME" "$CFQ_TMP/raw"
+	read_begin begun 8388608
+	cfq_trace_end "$CFQ_TRACER" "$CFQ_TMP/raw" "$CFQ_TMP/first"
+	cfq_trace_begin "$CFQ_NAME" "$CFQ_TMP/raw"
+	still
+	read_end
+	cfq_trace_end "$CFQ_TRACER" "$CFQ_TMP/raw" "$CFQ_TMP/trace"
 }
 
-cfq_trace "$CFQ_TMP" still_reading
+in_time ended
 [ "$(said begun enter first) $(said begun leave first)" = "1 0" ] ||
 	cfq_fail "the trace ended in a read: $(cfq_vfs_said begun first)"
-[ "$(said begun leave)" = 0 ] ||
+[ "$(said begun enter) $(said begun leave)" = "0 0" ] ||
 	cfq_fail "a read of before the trace: $(cfq_vfs_said begun)"
-[ -z "${slow:-}" ] || echo "# the read ended before the second trace began"
 
 # The switch thrown within an operation.
 switched()
 {
 	read_begin on 16777216
 	echo 0 > "$CFQ_SWITCH"
-	wait "$PID"
+	still
+	read_end
 	read_begin off 25165824
 	echo 1 > "$CFQ_SWITCH"
-	wait "$PID"
+	still
+	read_end
 }
 
-cfq_trace "$CFQ_TMP" switched
+in_time cfq_trace "$CFQ_TMP" switched
 [ "$(said on enter) $(said on leave)" = "1 1" ] ||
 	cfq_fail "off within a read: $(cfq_vfs_said on)"
 [ "$(said off enter) $(said off leave)" = "0 0" ] ||

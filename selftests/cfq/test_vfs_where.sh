@@ -8,6 +8,14 @@
 
 cfq_need addpart delpart
 cfq_device size=64
+other=${CFQ_NAME}b
+
+# shellcheck disable=SC2329  # by cfq_exit
+cleanup()
+{
+	[ ! -d "$NULLB/$other" ] || rmdir "$NULLB/$other"
+}
+
 cfq_vfs_setup
 echo 1 > "$CFQ_SWITCH" || cfq_fail "the switch does not take 1"
 
@@ -40,24 +48,20 @@ grep -qa cfqvfs-renamed "$CFQ_TMP/raw" ||
 # The tracer of ftrace shows them too.
 ftrace=/sys/kernel/tracing
 mountpoint -q "$ftrace" || mount -t tracefs none "$ftrace" 2> /dev/null
-if grep -qw blk "$ftrace/available_tracers" 2> /dev/null; then
-	echo blk > "$ftrace/current_tracer"
-	echo 1 > "/sys/block/$CFQ_NAME/trace/enable"
-	cfq_vfs_do traced pread "$CFQ_DEV" 8192 4096
-	cp "$ftrace/trace" "$CFQ_TMP/ftrace"
-	echo 0 > "/sys/block/$CFQ_NAME/trace/enable"
-	echo nop > "$ftrace/current_tracer"
-	in_device traced "$CFQ_DEV"
-	read -r _ ino < "$CFQ_TMP/traced"
-	grep -q "enter vfs_read ino $ino off 8192 len 4096" "$CFQ_TMP/ftrace" ||
-		cfq_fail "not in the trace of ftrace: $(tail -n 5 "$CFQ_TMP/ftrace")"
-fi
+echo blk > "$ftrace/current_tracer" || cfq_fail "no tracer blk"
+echo 1 > "/sys/block/$CFQ_NAME/trace/enable"
+cfq_vfs_do traced pread "$CFQ_DEV" 8192 4096
+cp "$ftrace/trace" "$CFQ_TMP/ftrace"
+echo 0 > "/sys/block/$CFQ_NAME/trace/enable"
+echo nop > "$ftrace/current_tracer"
+in_device traced "$CFQ_DEV"
+read -r _ ino < "$CFQ_TMP/traced"
+grep -q "enter vfs_read ino $ino off 8192 len 4096" "$CFQ_TMP/ftrace" ||
+	cfq_fail "not in the trace of ftrace: $(tail -n 5 "$CFQ_TMP/ftrace")"
 
 # What is on a partition is in the trace of the disk. A partition's name needs a
 # digit of its own.
-other=${CFQ_NAME}b
 mkdir "$NULLB/$other" || cfq_fail "no second device"
-trap 'echo 0 > "$NULLB/$other/power"; rmdir "$NULLB/$other"; cfq_vfs_cleanup' EXIT
 for attr in size=64 memory_backed=1 power=1; do
 	echo "${attr#*=}" > "$NULLB/$other/${attr%%=*}"
 done

@@ -7,17 +7,19 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import guests
 import pytest
 
-SCENARIO_TIMEOUT = {"plain": 2700.0, "debug": 4000.0}
-KSELFTEST_TIMEOUT = {"plain": 1800.0, "debug": 3600.0}
+from selftests.vm import guests
+from tools.base.paths import BUILD
+
+SCENARIO_TIMEOUT = {"plain": 2700.0, "debug": 4000.0, "smp": 2700.0}
+KSELFTEST_TIMEOUT = {"plain": 1800.0, "debug": 3600.0, "smp": 1800.0}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--flavour", action="append", choices=guests.FLAVOURS,
                      help="kernels to test (default: both)")
-    parser.addoption("--logs", type=Path, default=guests.ROOT / "build/runs/selftests-vm",
+    parser.addoption("--logs", type=Path, default=BUILD / "runs/selftests-vm",
                      help="where consoles and logs are left")
 
 

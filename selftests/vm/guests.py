@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shlex
@@ -12,31 +13,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
-
-from vm import (Result, VMError, build_bwctl, build_static, emulator_failed, light_fio, run,
-                scan)
+from tools.base.paths import ROOT
+from tools.check.seed import seed
+from tools.queue.kselftests import KSELFTESTS
+from tools.vm import (
+    Result,
+    VMError,
+    build_bwctl,
+    build_static,
+    light_fio,
+    named_kernel,
+    parameters,
+    run,
+    scan,
+    smp,
+    unspoiled,
+)
 
 GUEST = Path(__file__).resolve().parent / "guest"
-FLAVOURS = ("plain", "debug")
-# Only the debug flavour injects faults.
-DEBUG_ONLY = {"failing_pages", "failing_queue_allocations", "failing_slab", "requeues_under_load",
-              "rotating_injected_timeouts_and_requeues", "timeouts_under_load"}
-# Variants that take no lock that others do not take; the debug flavour is slow.
-PLAIN_ONLY = {"blkviz_live", "blkviz_record_is_interrupted", "blkviz_records",
-              "bwctl", "cgroup_policies_know_the_class", "completion_at_once",
-              "completion_in_softirq", "depth_of_one", "ext4_flash", "idle_cgroup_leaves_tags",
-              "rotating_contradictions_are_refused", "submit_queues_flash",
-              "verify_io_uring_flash", "verify_libaio_flash", "verify_psync_flash",
-              "verify_psync_rotational", "verify_sync_flash", "verify_sync_rotational"}
-# The tags that null_blk's devices share are never marked as blocking, though a device
-# with memory allocates while it queues: the base's own fault, reported by debug.
-PLAIN_ONLY |= {"shared_tags"}
-# Where the disk is not what limits the readers, everybody has what it wants.
-PLAIN_ONLY |= {"reservation_beside_held_tags"}
-# Parsers: what they take does not depend on the flavour.
-PLAIN_ONLY |= {"fuzz_ioprio", "fuzz_rotating", "fuzz_trace", "fuzz_tunables"}
+FLAVOURS = ("plain", "debug", "smp")
+# All amounts, and what is for each flavour in each of them.
+FULL = bool(os.environ.get("VM_FULL"))
+# Where a scenario runs that may: quick, and a fault is reported whatever it breaks.
+USUAL = "smp"
 # Of the machine as a whole, which boots again after a scenario that hung.
 BOOTS = 4
 MARK = re.compile(r"vm-scenario: (begin|end) (\w+)")
@@ -53,6 +52,11 @@ class Outcome:
     log: str = ""
     console: str = ""  # what the kernel said meanwhile
     reports: list[str] = field(default_factory=list)
+
+    @property
+    def killed_loads(self) -> int:
+        """Loads that slept for good and left no report of what they did: see load_wait."""
+        return self.log.count("fio sleeps instead of ending")
 
     @property
     def skipped(self) -> bool:
@@ -83,38 +87,32 @@ class Campaign:
     why: str = ""
 
 
-def scenarios() -> list[str]:
-    """The names of the scenarios, in the order of the files."""
+@functools.cache
+def scenarios() -> dict[str, tuple[str, ...]]:
+    """Each scenario, in the order of the files, with the kernels that it is for."""
     listed = subprocess.run([GUEST / "run", "--list"], check=True, capture_output=True, text=True)
-    return listed.stdout.split()
+    rows = (line.split() for line in listed.stdout.splitlines())
+    return {name: tuple(kernels) or FLAVOURS for name, *kernels in rows}
 
 
 def suits(scenario: str, flavour: str) -> bool:
-    """Whether a scenario is for this flavour."""
-    return scenario not in (PLAIN_ONLY if flavour == "debug" else DEBUG_ONLY)
-
-
-def kernel(flavour: str) -> Path | None:
-    """The kernel that the environment names, or None for the project's own."""
-    path = os.environ.get(f"VM_KERNEL_{flavour.upper()}")
-    return Path(path) if path else None
-
-
-def parameters(flavour: str) -> list[str]:
-    append = ["printk.devkmsg=on", "null_blk.nr_devices=0", "log_buf_len=4M"]
-    # Failures are injected into single caches.
-    return [*append, "slab_nomerge"] if flavour == "debug" else append
+    """Whether a scenario runs in this flavour: in one of those that it is for, or with VM_FULL in each."""
+    wanted = scenarios()[scenario]
+    return flavour in wanted if FULL else flavour == (USUAL if USUAL in wanted else wanted[0])
 
 
 def boot(command: str, flavour: str, out: Path, timeout: float,
          env: Mapping[str, str] | None = None, qemu: Sequence[str] = (),
          again: bool = True) -> Result:
-    # the debug flavour does less of some things, or a run would take hours
-    full = {"FULL": "1", "LIMIT": "3600"} if os.environ.get("VM_FULL") else {}
-    return run(command, flavour=flavour, kernel=kernel(flavour), cpus=2,
-                  memory="1G" if flavour == "plain" else "1500M", timeout=timeout, out=out,
-                  append=parameters(flavour), env={"FLAVOUR": flavour, **full, **(env or {})}, qemu=qemu,
-                  again=again)
+    # only the plain flavour does all of some things, or a run would take hours
+    full = {"FULL": "1", "LIMIT": "3600"} if FULL else {}
+    environment = {"FLAVOUR": flavour, "FUZZ_SEED": str(seed()), **full, **(env or {})}
+    if flavour == "smp":
+        return smp.run(command, kernel=named_kernel(flavour), timeout=timeout, out=out,
+                       append=parameters(flavour), env=environment)
+    return run(command, flavour=flavour, kernel=named_kernel(flavour), cpus=2,
+               memory="1G" if flavour == "plain" else "1500M", timeout=timeout, out=out,
+               append=parameters(flavour), env=environment, qemu=qemu, again=again)
 
 
 def build_tools() -> None:
@@ -122,7 +120,7 @@ def build_tools() -> None:
     light_fio()
     build_bwctl()
     for source in (kselftest_folder() / "cfq_request.c", GUEST / "ending_readers.c",
-                   GUEST / "failing_writer.c", ROOT / "tools/stress/guest/fuzz.c"):
+                   GUEST / "failing_writer.c", GUEST / "fuzz.c"):
         build_static(source, ROOT / "build/vm")
 
 
@@ -159,7 +157,7 @@ def run_scenarios(names: Sequence[str], flavour: str, out: Path, timeout: float)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "results").unlink(missing_ok=True)
         result = boot(shlex.join([str(GUEST / "run"), *left]), flavour, folder, timeout,
-                      qemu=drives(folder), again=False)
+                      qemu=() if flavour == "smp" else drives(folder), again=False)
         read_results(campaign, left, result, folder)
         left = [name for name in left if name not in campaign.outcomes]
     for name in left:
@@ -170,8 +168,7 @@ def run_scenarios(names: Sequence[str], flavour: str, out: Path, timeout: float)
 def read_results(campaign: Campaign, names: Sequence[str], result: Result,
                  folder: Path) -> None:
     consoles, between = split_console(result.console)
-    if not emulator_failed(between):
-        campaign.reports += scan(between)
+    campaign.reports += scan(unspoiled(between) if result.spoiled else between)
     try:
         lines = (folder / "results").read_text().splitlines()
     except OSError:
@@ -182,14 +179,14 @@ def read_results(campaign: Campaign, names: Sequence[str], result: Result,
             continue
         code, seconds = ended.get(name, ("died", "0"))
         console = consoles.get(name, "")
-        if name not in ended and emulator_failed(console):
+        if name not in ended and result.spoiled and unspoiled(console) != console:
             print(f"{name}: the emulator lost a code patch: once more", file=sys.stderr)
             continue
         log = folder / f"{name}.log"
         campaign.outcomes[name] = Outcome(
             name, int(code) if code.isdigit() else None, int(seconds),
             log.read_text(errors="replace") if log.is_file() else "", console, scan(console))
-    if not campaign.outcomes and not emulator_failed(result.console):
+    if not campaign.outcomes and not result.spoiled:
         campaign.reports.append(result.why() or "no scenario was run")
 
 
@@ -207,13 +204,13 @@ def split_console(console: str) -> tuple[dict[str, str], str]:
     return {name: "\n".join(lines) for name, lines in parts.items()}, "\n".join(between)
 
 
-KTAP = re.compile(r"^(ok|not ok) \d+ selftests: cfq: (\S+)(.*)$")
+KTAP = re.compile(r"^(ok|not ok) \d+ selftests: \w+: (\S+)(.*)$")
 
 
 def kselftests() -> list[str]:
-    """The kselftests of the scheduler, as their Makefile names them."""
-    text = (kselftest_folder() / "Makefile").read_text()
-    return re.findall(r"^TEST_PROGS\s*[:+]?=\s*(\S+)", text, re.MULTILINE)
+    """The kselftests of the scheduler and of null_blk, as their Makefiles name them: each name once."""
+    texts = [(kselftest_folder(name) / "Makefile").read_text() for name in KSELFTESTS]
+    return [test for text in texts for test in re.findall(r"^TEST_PROGS\s*[:+]?=\s*(\S+)", text, re.MULTILINE)]
 
 
 def linux() -> Path:
@@ -221,16 +218,16 @@ def linux() -> Path:
     return Path(os.environ.get("VM_LINUX") or ROOT / "build/linux")
 
 
-def kselftest_folder() -> Path:
-    mirror = ROOT / "selftests/cfq"
-    return mirror if mirror.is_dir() else linux() / "tools/testing/selftests/cfq"
+def kselftest_folder(name: str = "cfq") -> Path:
+    mirror = ROOT / "selftests" / name
+    return mirror if mirror.is_dir() else linux() / "tools/testing/selftests" / name
 
 
 def run_kselftests(flavour: str, out: Path, timeout: float) -> Campaign:
-    """Install the cfq target for the guest and run all of it there."""
+    """Install the queue's targets for the guest and run all of them there."""
     installed = out / "kselftest"
     done = subprocess.run(
-        ["make", "-s", "-C", str(linux() / "tools/testing/selftests"), "TARGETS=cfq",
+        ["make", "-s", "-C", str(linux() / "tools/testing/selftests"), f"TARGETS={' '.join(KSELFTESTS)}",
          f"O={out / 'kselftest-build'}", f"KSFT_INSTALL_PATH={installed}", "install"],
         check=False, capture_output=True, text=True)
     if done.returncode:
@@ -239,7 +236,7 @@ def run_kselftests(flavour: str, out: Path, timeout: float) -> Campaign:
     log.unlink(missing_ok=True)
     # The runner opens /dev/stdout again: in a file it would overwrite its own lines.
     result = boot(f"{shlex.quote(str(GUEST / 'run'))} --watch kselftests bash -c "
-                  "'\"$VM_OUT\"/kselftest/run_kselftest.sh -c cfq | cat'",
+                  "'\"$VM_OUT\"/kselftest/run_kselftest.sh | cat'",
                   flavour, out, timeout, env={"LIMIT": str(round(timeout)), "PATIENCE": "120"})
     text = log.read_text(errors="replace") if log.is_file() else ""
     campaign = Campaign(reports=result.reports, why=result.why() or text)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kselftests of the scheduler (tools/testing/selftests/cfq) in a booted kernel."""
+"""The kselftests of the scheduler and of null_blk (tools/testing/selftests/cfq, null_blk) in a booted kernel."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-import guests
 import pytest
+
+from selftests.vm import guests
 
 Kselftests = Callable[[str], guests.Campaign]
 
@@ -19,6 +20,11 @@ def test_kselftest(kselftests: Kselftests, flavour: str, name: str) -> None:
     if outcome.skipped and "slower than the disk" in outcome.log:
         pytest.skip("this machine is slower than the disk")
     assert outcome.ok, outcome.log
+
+
+def test_each_kselftest_has_a_name_of_its_own() -> None:
+    names = guests.kselftests()
+    assert len(set(names)) == len(names)
 
 
 def test_no_kernel_report_during_kselftests(kselftests: Kselftests, flavour: str) -> None:

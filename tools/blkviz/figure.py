@@ -9,21 +9,23 @@ and the throughput. All of it is of the range of time that is drawn.
 
 from __future__ import annotations
 
-import os
+import io
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import messages, records
-from .errors import BlkvizError, NoTraceError
-from .model import CACHED, KINDS, SEEK, SEQUENTIAL, UNFINISHED, Model, Process
+from tools.base.cli import ToolError
+from tools.base.files import write_whole
+
+from . import figures, messages, records
+from .errors import NoTraceError
+from .panels import PANELS, Panel
+from .tables import CACHED, CACHED_BELOW_NS, KINDS, SEEK, SEEK_ABOVE_NS, SEQUENTIAL, UNFINISHED, Model, Process
 
 MOST = 16
-# What can be drawn, from top to bottom, and how high: a time line is 1.
-PANELS = {"processes": 1.0, "head": 1.6, "classes": 0.6, "slices": 0.6, "tokens": 0.9, "deadlines": 0.9,
-          "throughput": 1.4}
 GAP_INCHES = 0.2  # between panels: a legend has room there
 LEGEND: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1), "borderaxespad": 0.1, "borderpad": 0.1,
                           "fontsize": 5.5, "frameon": False, "columnspacing": 1.2, "ncols": 9}
@@ -34,6 +36,9 @@ KIND_LINES = {CACHED: ":", SEQUENTIAL: "-", SEEK: "--", UNFINISHED: "-."}
 CLASS_HATCHES = ("", "///", "---", "...", "xx")
 CLASS_COLOURS = ("#bbbbbb", "#b2182b", "#2166ac", "#5aae61", "#999999")
 D2C_CUT_MS = 20
+CACHED_MS, SEEK_MS = CACHED_BELOW_NS / 1e6, SEEK_ABOVE_NS / 1e6
+KIND_LABELS = {CACHED: f"< {CACHED_MS:g} ms", SEQUENTIAL: f"{CACHED_MS:g} to {SEEK_MS:g} ms", SEEK: f"> {SEEK_MS:g} ms"}
+UNITS = {"bytes": (2**20, "MiB"), "us": (1000, "ms")}
 Mask = NDArray[np.bool_]
 
 
@@ -41,7 +46,7 @@ def _pyplot() -> Any:
     try:
         import matplotlib
     except ImportError:
-        raise BlkvizError("pictures need matplotlib: make venv, or install python3-matplotlib") from None
+        raise ToolError("pictures need matplotlib: make venv, or install python3-matplotlib") from None
     matplotlib.use("Agg")
     # the same trace gives the same file
     matplotlib.rcParams.update({"svg.hashsalt": "blkviz", "svg.fonttype": "none", "font.size": 7,
@@ -51,61 +56,44 @@ def _pyplot() -> Any:
     return pyplot
 
 
-def draw(found: Model, target: Path, title: str, start: float, end: float | None,
-         wanted: list[str], panels: list[str] | None = None) -> None:
-    """Write the picture of [start, end) seconds; NoTraceError if that is empty. `panels`: see compose()."""
+def draw(found: Model, target: Path, title: str, start: float | None, end: float | None,
+         wanted: list[str]) -> None:
+    """Write the picture of [start, end) seconds, by default all but an empty beginning.
+
+    NoTraceError if that is nothing.
+    """
+    if start is None:
+        start = (found.begin - found.start) / 1e9
     t0, t1 = max(start, 0.0), min(end if end is not None else found.seconds, max(found.seconds, 1e-6))
     if t1 <= t0:
         raise NoTraceError(f"--from {start:g} --to {t1:g}: nothing between them; the trace has {found.seconds:.3f} s")
     pyplot = _pyplot()
-    figure = compose(found, title, t0, t1, wanted, panels)
-    partial = target.with_name(f".{target.name}.{os.getpid()}")
+    figure = compose(found, title, t0, t1, wanted)
     metadata = {"Date": None} if target.suffix == ".svg" else {"Software": None}
+    drawn = io.BytesIO()
     try:
-        figure.savefig(partial, format=target.suffix.lstrip(".") or "svg", metadata=metadata, dpi=130)
-        partial.replace(target)
+        figure.savefig(drawn, format=target.suffix.lstrip(".") or "svg", metadata=metadata, dpi=130)
     finally:
         pyplot.close(figure)
-        partial.unlink(missing_ok=True)
+    write_whole(target, drawn.getvalue())
 
 
-def panel_names(text: str) -> list[str]:
-    """Names of panels, with commas between them; NoTraceError if there is no such panel."""
-    names = [name.strip() for name in text.split(",")]
-    for name in names:
-        if name not in PANELS:
-            raise NoTraceError(f"--panels {text}: no panel '{name}'; there are {', '.join(PANELS)}")
-    return names
-
-
-def compose(found: Model, title: str, t0: float, t1: float, wanted: list[str], panels: list[str] | None = None) -> Any:
-    """The figure: all panels that the trace has something for, or those of `panels`."""
+def compose(found: Model, title: str, t0: float, t1: float, wanted: list[str]) -> Any:
+    """The figure: the processes, and all panels that the trace has something of them for."""
     processes = choose(found, wanted)
-    if panels is None:
-        told = {name: getattr(found, name).pid for name in ("slices", "tokens", "deadlines")}
-        # slices are shown of all, the others of these processes
-        pids = [process.pid for process in processes]
-        panels = [name for name in PANELS if name not in told
-                  or len(told[name]) and (name == "slices" or np.isin(told[name], pids).any())]
-    rows: list[Process | str] = [*processes] if "processes" in panels else []
-    lanes = bool(rows)
-    rows += [name for name in PANELS if name in panels and name != "processes"]
-    if not rows:
-        raise NoTraceError("--panels processes: no process of the trace has a request or a system call")
-    heights = [PANELS["processes" if isinstance(row, Process) else row] for row in rows]
-    # a few panels alone get more room
-    inches = [height * (0.5 if lanes else 1.2) for height in heights]
-    above, below = (0.3 if lanes else 0.42), 0.42
-    whole = sum(inches) + GAP_INCHES * (len(rows) - 1) + above + below
+    pids = [process.pid for process in processes]
+    panels = [panel for panel in PANELS if panel.without or panel.there(found, pids)]
+    rows: list[Process | Panel] = [*processes, *panels]
+    heights = [row.height if isinstance(row, Panel) else 1.0 for row in rows]
+    inches, above, below = sum(heights) * 0.5, 0.3, 0.42
+    whole = inches + GAP_INCHES * (len(rows) - 1) + above + below
     figure = _pyplot().figure(figsize=(10, whole))
-    grid = figure.add_gridspec(len(rows), 3 if lanes else 1, width_ratios=(0.9, 0.9, 7) if lanes else None,
-                               height_ratios=heights, wspace=0.12, hspace=GAP_INCHES * len(rows) / sum(inches),
-                               left=0.13 if lanes else 0.06, right=0.985, top=1 - above / whole, bottom=below / whole)
-    painters = {"head": head_position, "classes": classes, "slices": slices, "tokens": tokens,
-                "deadlines": deadlines, "throughput": throughput}
+    grid = figure.add_gridspec(len(rows), 3, width_ratios=(0.9, 0.9, 7), height_ratios=heights, wspace=0.12,
+                               hspace=GAP_INCHES * len(rows) / inches, left=0.13, right=0.985,
+                               top=1 - above / whole, bottom=below / whole)
     axes: Any = None
     for place, row in enumerate(rows):
-        name = f"lane-{row.pid}" if isinstance(row, Process) else row
+        name = f"lane-{row.pid}" if isinstance(row, Process) else row.name
         axes = figure.add_subplot(grid[place, -1], sharex=axes, label=name)
         if isinstance(row, Process):
             time_line(axes, found, row, t0, t1)
@@ -113,7 +101,8 @@ def compose(found: Model, title: str, t0: float, t1: float, wanted: list[str], p
                        figure.add_subplot(grid[place, 1], label=f"drive-{row.pid}"), found, row, t0, t1,
                        place == 0, place == len(processes) - 1)
         else:
-            painters[row](axes, found, processes, t0, t1)
+            paint = partial(values, panel=row) if row.values else PAINTERS[row.name]
+            paint(axes, found, processes, t0, t1)
             lost_bands(axes, found)
         axes.set_xlim(t0, t1)
         axes.tick_params(labelbottom=place == len(rows) - 1)
@@ -134,17 +123,6 @@ def choose(found: Model, wanted: list[str]) -> list[Process]:
 
 def _seconds(found: Model, times: NDArray[np.int64]) -> NDArray[np.float64]:
     return (times - found.start) / 1e9
-
-
-def figures(found: Model, process: Process, t0: float, t1: float) -> tuple[float, float, float]:
-    """Of [t0, t1]: bytes a second, bytes of a request, files a second."""
-    requests, calls, seconds = found.requests, found.calls, t1 - t0
-    done, left = _seconds(found, requests.completed), _seconds(found, calls.end)
-    mine = (requests.pid == process.pid) & requests.ended()
-    lengths = requests.length[mine & (done >= t0) & (done <= t1)]
-    opened = calls.opened() & (calls.pid == process.pid)
-    files = int((opened & (left >= t0) & (left <= t1)).sum())
-    return float(lengths.sum()) / seconds, float(lengths.mean()) if len(lengths) else 0.0, files / seconds
 
 
 def _size(size: float) -> str:
@@ -182,7 +160,7 @@ def time_line(axes: Any, found: Model, process: Process, t0: float, t1: float) -
     lost_bands(axes, found)
     axes.set_ylim(0, 1)
     _bare(axes)
-    bandwidth, request_bytes, files = figures(found, process, t0, t1)
+    bandwidth, request_bytes, files = figures.of_range(found, process, t0, t1)
     facts = [f"{process.name} {process.pid}" + (f" {process.cls}" if process.cls else ""),
              f"{_size(bandwidth)}/s" + (f" of {_size(request_bytes)}" if request_bytes else "")]
     if process.reserved:
@@ -207,7 +185,7 @@ def histograms(reads: Any, drive: Any, found: Model, process: Process, t0: float
     mine = (requests.pid == process.pid) & requests.finished() & (done >= t0) & (done <= t1)
     d2c = np.minimum(requests.d2c()[mine] / 1e6, D2C_CUT_MS)
     bins = np.linspace(0, D2C_CUT_MS, 41)
-    for low, high, kind in ((0, 1, CACHED), (1, 5, SEQUENTIAL), (5, D2C_CUT_MS + 1, SEEK)):
+    for low, high, kind in ((0, CACHED_MS, CACHED), (CACHED_MS, SEEK_MS, SEQUENTIAL), (SEEK_MS, D2C_CUT_MS + 1, SEEK)):
         part = d2c[(d2c >= low) & (d2c < high)]
         if len(part):
             drive.hist(part, bins=bins, color=KIND_COLOURS[kind])
@@ -235,7 +213,7 @@ def head_position(axes: Any, found: Model, processes: list[Process], t0: float, 
     for kind in (CACHED, SEQUENTIAL, SEEK):
         those = requests.finished() & (requests.length > 0) & (requests.kind() == kind) & (done >= t0) & (done <= t1)
         axes.plot(done[those], sector[those] / 2**21, linestyle="none", marker="os^"[kind], markersize=1.6,
-                  color=KIND_COLOURS[kind], label=f"{KINDS[kind]} ({('< 1', '1 to 5', '> 5')[kind]} ms)",
+                  color=KIND_COLOURS[kind], label=f"{KINDS[kind]} ({KIND_LABELS[kind]})",
                   rasterized=int(those.sum()) > 20000)
     axes.set_ylabel("head, GiB")
     axes.legend(**LEGEND)
@@ -252,8 +230,8 @@ def classes(axes: Any, found: Model, processes: list[Process], t0: float, t1: fl
     axes.set_ylim(0, 4)
     axes.set_yticks([3.5, 2.5, 1.5, 0.5], messages.CLASSES[1:], fontsize=5)
     if not requests.cls.any():
-        axes.text(0.5, 0.5, "no messages of CFQ: classes are not known", transform=axes.transAxes,
-                  ha="center", va="center")
+        why = next(panel.without for panel in PANELS if panel.name == "classes")
+        axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", va="center")
 
 
 def slices(axes: Any, found: Model, processes: list[Process], t0: float, t1: float) -> None:
@@ -269,34 +247,40 @@ def slices(axes: Any, found: Model, processes: list[Process], t0: float, t1: flo
     axes.set_ylabel("slices", fontsize=6)
 
 
-def tokens(axes: Any, found: Model, processes: list[Process], t0: float, t1: float) -> None:
-    """Bytes that each reservation may still send: what a message says holds until the next one."""
-    time, series = _seconds(found, found.tokens.time), found.tokens
+def values(axes: Any, found: Model, processes: list[Process], t0: float, t1: float, panel: Panel) -> None:
+    """Values that CFQ says of processes: lines or marks, a cross for each below zero."""
+    assert panel.values
+    series = found.series[panel.name]
+    factor, unit = UNITS[panel.values.unit]
+    (_lines if panel.values.line else _marks)(axes, processes, series.pid, _seconds(found, series.time),
+                                              series.value / factor, t0, t1)
+    _zero(axes, f"{panel.values.label}, {unit}")
+
+
+def _lines(axes: Any, processes: list[Process], pids: Any, time: Any, value: Any, t0: float, t1: float) -> None:
+    """What a message says holds until the next one."""
     for rank, process in enumerate(processes):
-        mine = np.flatnonzero(series.pid == process.pid)
+        mine = np.flatnonzero(pids == process.pid)
         first, last = np.searchsorted(time[mine], (t0, t1), "left")
         mine = mine[max(0, first - 1):last + 1]
         if len(mine):
-            axes.step(time[mine], series.value[mine] / 2**20, where="post", color=f"C{rank % 10}", linewidth=0.9,
+            axes.step(time[mine], value[mine], where="post", color=f"C{rank % 10}", linewidth=0.9,
                       linestyle=LINES[rank % 4], label=f"{process.name} {process.pid}")
-    _zero(axes, "tokens, MiB")
 
 
-def deadlines(axes: Any, found: Model, processes: list[Process], t0: float, t1: float) -> None:
-    """Time that each reservation had left when it was served; a cross where that was too late."""
-    time, series = _seconds(found, found.deadlines.time), found.deadlines
-    inside, late = (time >= t0) & (time <= t1), series.value < 0
-    if (inside & late & np.isin(series.pid, [process.pid for process in processes])).any():
+def _marks(axes: Any, processes: list[Process], pids: Any, time: Any, value: Any, t0: float, t1: float) -> None:
+    """Each for itself; below zero is too late."""
+    inside, late = (time >= t0) & (time <= t1), value < 0
+    if (inside & late & np.isin(pids, [process.pid for process in processes])).any():
         axes.plot([], [], linestyle="none", marker="x", markersize=2.5, color="black", label="too late")
     for rank, process in enumerate(processes):
-        mine = inside & (series.pid == process.pid)
+        mine = inside & (pids == process.pid)
         if not mine.any():
             continue
         for those, marker, name in ((mine & ~late, "os^"[rank % 3], f"{process.name} {process.pid}"),
                                     (mine & late, "x", None)):
-            axes.plot(time[those], series.value[those] / 1000, linestyle="none", marker=marker, markersize=2.5,
+            axes.plot(time[those], value[those], linestyle="none", marker=marker, markersize=2.5,
                       color=f"C{rank % 10}", label=name, rasterized=int(those.sum()) > 20000)
-    _zero(axes, "deadline, ms")
 
 
 def _zero(axes: Any, what: str) -> None:
@@ -331,6 +315,10 @@ def throughput(axes: Any, found: Model, processes: list[Process], t0: float, t1:
     axes.set_ylim(bottom=0)
     axes.set_ylabel("MiB/s")
     axes.legend(**LEGEND)
+
+
+# What draws a panel that is not one of values.
+PAINTERS = {"position": head_position, "classes": classes, "slices": slices, "throughput": throughput}
 
 
 def lost_bands(axes: Any, found: Model) -> None:

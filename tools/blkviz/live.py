@@ -21,8 +21,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import IO, Any
 from urllib.parse import parse_qs, urlparse
 
+from tools.base.cli import ToolError
+
 from . import model, page, parse, record, records
-from .errors import BlkvizError, NoTraceError
+from .errors import NoTraceError
 from .parse import Source
 from .recording import Notes
 
@@ -135,7 +137,7 @@ def serve(device: str, port: int) -> int:
         try:
             server = ThreadingHTTPServer(("127.0.0.1", port), handler(Recording(stream, device)))
         except OSError as error:
-            raise BlkvizError(f"port {port}: {error.strerror}; take another --port") from None
+            raise ToolError(f"port {port}: {error.strerror}; take another --port") from None
         server.daemon_threads = True
         stack.callback(server.server_close)
         print(f"http://127.0.0.1:{server.server_port}/ (end with Ctrl-C)", flush=True)
@@ -148,7 +150,7 @@ def serve(device: str, port: int) -> int:
 
 def _tracer(device: str, stack: ExitStack) -> IO[bytes]:
     if not shutil.which("blktrace"):
-        raise BlkvizError("blktrace is not installed (Debian: apt install blktrace)")
+        raise ToolError("blktrace is not installed (Debian: apt install blktrace)")
     path, name = record.device_of(device)
     stack.enter_context(record.vfs_messages(name, None))
     tracer = subprocess.Popen(["blktrace", "-d", str(path), "-o", "-"], stdout=subprocess.PIPE, start_new_session=True)

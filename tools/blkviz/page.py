@@ -20,10 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import messages, model, records
-from .model import Model
+from .panels import PANELS
+from .tables import Model
 
 HERE = Path(__file__).resolve().parent / "page"
 SCRIPTS = ("data.js", "trace.js", "paint.js", "panels.js", "tooltip.js", "main.js")
+NOTE_PIXELS = 24  # height of a panel with no more than a note
 
 Column = NDArray[np.int64]
 
@@ -84,11 +86,11 @@ def picture_chunk(found: Model, places: dict[int, int]) -> Chunk:
     chunk.add("s.lasts", slices.end - slices.start)
     for name in ("pid", "sync", "cls", "level", "length_us", "why", "dispatched"):
         chunk.add(f"s.{name}", getattr(slices, name))
-    for name in ("idles", "preemptions", "tokens", "deadlines"):
-        series = getattr(found, name)
+    lines = [panel.name for panel in PANELS if panel.values and panel.values.line]
+    for name, series in found.series.items():
         chunk.add(f"{name}.time", series.time - start, delta=True)
         chunk.add(f"{name}.pid", series.pid)
-        chunk.add(f"{name}.value", series.value, delta=name == "tokens")
+        chunk.add(f"{name}.value", series.value, delta=name in lines)
     return chunk
 
 
@@ -128,6 +130,7 @@ def payload(found: Model, title: str, live: bool = False, version: int = 0) -> d
         "origin": found.start,
         "version": version,
         "duration": found.end - found.start,
+        "begin": found.begin - found.start,
         "events": len(found.events),
         "processes": [asdict(process) for process in found.processes],
         "operations": found.calls.operations,
@@ -139,11 +142,21 @@ def payload(found: Model, title: str, live: bool = False, version: int = 0) -> d
         "words": records.WORDS,
         "classes": messages.CLASSES,
         "expired": messages.EXPIRED,
+        "panels": _panels(found),
         "cachedBelow": model.CACHED_BELOW_NS,
         "seekAbove": model.SEEK_ABOVE_NS,
         "live": live,
         "columns": {"picture": picture.columns, "events": events.columns},
     }, "picture": picture.packed(), "events": events.packed()}
+
+
+def _panels(found: Model) -> list[dict[str, Any]]:
+    """Those that the trace has something for, or that say why not."""
+    rows = [(panel, panel.there(found)) for panel in PANELS]
+    return [{"name": panel.name, "title": panel.title, "values": asdict(panel.values) if panel.values else None,
+             "text": panel.text if there else "", "pixels": panel.pixels if there else NOTE_PIXELS,
+             "note": "" if there else f"this trace has {panel.without}"}
+            for panel, there in rows if there or panel.without]
 
 
 def html(data: dict[str, Any]) -> str:

@@ -16,14 +16,20 @@ from typing import Any
 import numpy as np
 
 from . import messages, records
-from .model import KINDS, NO_ENTER, NO_LEAVE, Model
+from .panels import PANELS
+from .tables import KINDS, NO_ENTER, NO_LEAVE, Model
 
 # From PID_MAX_LIMIT of the kernel on.
 DISK, NOBODY = 1 << 22, (1 << 22) + 1
 
 
 def document(found: Model) -> str:
-    events = _names(found) + _calls(found) + _requests(found) + _slices(found) + _counters(found)
+    events = _names(found) + _calls(found) + _requests(found)
+    for panel in PANELS:
+        if panel.values:
+            events += _values(found, panel.name, panel.values.key)
+        elif panel.perfetto:
+            events += TRACKS[panel.name](found)
     return json.dumps({"displayTimeUnit": "ns", "traceEvents": events}, separators=(",", ":"))
 
 
@@ -80,14 +86,21 @@ def _slices(found: Model) -> list[dict[str, Any]]:
             for i in range(len(slices))]
 
 
-def _counters(found: Model) -> list[dict[str, Any]]:
+def _head(found: Model) -> list[dict[str, Any]]:
     requests = found.requests
     whole = np.flatnonzero(requests.finished() & (requests.length > 0))
     whole = whole[np.argsort(requests.completed[whole], kind="stable")]
-    events = [{"ph": "C", "name": "head", "pid": DISK, "ts": _us(found, int(requests.completed[i])),
-               "args": {"sector": int(requests.sector[i])}} for i in whole.tolist()]
-    for name, series in (("tokens", found.tokens), ("deadline_us", found.deadlines)):
-        events += [{"ph": "C", "name": f"{name} {int(pid)}", "pid": DISK, "ts": _us(found, int(time)),
-                    "args": {name: int(value)}}
-                   for pid, time, value in zip(series.pid, series.time, series.value, strict=True)]
-    return events
+    return [{"ph": "C", "name": "head", "pid": DISK, "ts": _us(found, int(requests.completed[i])),
+             "args": {"sector": int(requests.sector[i])}} for i in whole.tolist()]
+
+
+def _values(found: Model, name: str, key: str) -> list[dict[str, Any]]:
+    """A counter of each process."""
+    series = found.series[name]
+    return [{"ph": "C", "name": f"{key} {int(pid)}", "pid": DISK, "ts": _us(found, int(time)),
+             "args": {key: int(value)}}
+            for pid, time, value in zip(series.pid, series.time, series.value, strict=True)]
+
+
+# What draws a panel that is not one of values.
+TRACKS = {"position": _head, "slices": _slices}

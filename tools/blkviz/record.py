@@ -21,7 +21,10 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from .errors import BlkvizError, NoTraceError
+from tools.base.cli import ToolError
+from tools.base.files import write_whole
+
+from .errors import NoTraceError
 
 NOTES_SUFFIX = ".blkviz.json"
 SYSFS = Path(os.environ.get("BLKVIZ_SYSFS", "/sys"))
@@ -37,7 +40,7 @@ def main(words: Sequence[str]) -> int:
     device, name = device_of(args.device)
     base = args.output or Path(name)
     if not shutil.which("blktrace"):
-        raise BlkvizError("blktrace is not installed (Debian: apt install blktrace)")
+        raise ToolError("blktrace is not installed (Debian: apt install blktrace)")
     with vfs_messages(name, args.mask):
         code, dropped = trace(device, base, command, args.seconds)
     if dropped:
@@ -94,7 +97,7 @@ def vfs_messages(name: str, mask: str | None) -> Iterator[None]:
         switch.write_text("1")
         yield
     except PermissionError as error:
-        raise BlkvizError(f"{error.filename}: {error.strerror}: run it as root") from None
+        raise ToolError(f"{error.filename}: {error.strerror}: run it as root") from None
     finally:
         for path, text in before:
             if path.read_text() != text:
@@ -130,7 +133,7 @@ def trace(device: Path, base: Path, command: list[str], seconds: float | None) -
         if files_of(base):
             dropped = write_notes(base, command, said)
     if not files_of(base):
-        raise BlkvizError(f"blktrace: {(said.strip().splitlines() or ['no message'])[0]}")
+        raise ToolError(f"blktrace: {(said.strip().splitlines() or ['no message'])[0]}")
     return code, dropped
 
 
@@ -146,10 +149,7 @@ def write_notes(base: Path, command: list[str], said: str) -> int:
     """Leave the notes beside a recording; how many events were dropped."""
     dropped = sum(int(a or b) for a, b in DROPPED.findall(said))
     notes = {"command": " ".join(command), "dropped": dropped, "blktrace": said[-2000:]}
-    path = notes_of(base)
-    partial = path.with_name(f".{path.name}")
-    partial.write_text(json.dumps(notes, indent=1) + "\n")
-    partial.replace(path)
+    write_whole(notes_of(base), json.dumps(notes, indent=1) + "\n")
     return dropped
 
 
@@ -173,7 +173,7 @@ def wait(command: list[str], seconds: float | None) -> int:
     try:
         work = subprocess.Popen(command)
     except OSError as error:
-        raise BlkvizError(f"{command[0]}: {error.strerror}") from None
+        raise ToolError(f"{command[0]}: {error.strerror}") from None
     try:
         code = work.wait(seconds)
     except subprocess.TimeoutExpired:

@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .errors import BlkvizError, NoTraceError
+from tools.base.cli import ToolError
+
+from .errors import NoTraceError
 from .parse import Problem, Source, Trace, is_trace, parse
 from .record import NOTES_SUFFIX
 
@@ -102,7 +104,7 @@ def _bytes_of(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise BlkvizError(f"{file}: {error.strerror}") from None
+        raise ToolError(f"{file}: {error.strerror}") from None
 
 
 def notes_file(file: Path) -> Path:

@@ -288,3 +288,26 @@ def make(events: int, *, version: int = 1, order: str = "<", players: list[Playe
     disk = Disk(writer, players or default_players(), seed=seed, messages=messages, vfs=vfs)
     disk.play(events)
     return writer
+
+
+def paced(*, begin_s: float, streams: int = 5, seconds: int = 12) -> Writer:
+    """Streams of 3 MiB each second, which they have reserved, each at a time of its own.
+
+    @begin_s: what of the recording is empty before
+    """
+    writer, second, length = Writer(), 10**9, 512 << 10
+    writer.clock(0, 1_700_000_000)
+    for number in range(streams):
+        pid, first = 100 + number, int((begin_s + number / streams) * second)
+        writer.process(first, pid, f"hd.{number}", cpu=number)
+        for burst in range(seconds):
+            begin = first + burst * second
+            writer.message(begin, f"enter vfs_read ino 7 off 0 len {6 * length}", pid=pid, cpu=number)
+            for part in range(6):
+                sent = begin + 1000 + part * second // 100
+                writer.request((begin + 1000, sent + 1000, sent + second // 100), 6000 * burst + part * length // 512,
+                               length, pid=pid, cpu=number)
+            writer.message(begin + second // 15, f"cfq {pid}S BW2 tokens 0 rate {6 * length} deadline_us 900", pid=pid,
+                           cpu=number)
+            writer.message(begin + second // 15, f"leave vfs_read ret {6 * length}", pid=pid, cpu=number)
+    return writer

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from tools.base import text
 
 from . import device, figures, measure
 
@@ -45,7 +46,7 @@ class Answer:
 def _twin_ms(attributes: Mapping[str, str], queue: str, reads: int) -> float:
     """Mean time of random reads at depth on a passing copy of a disk."""
     name = f"disk-check-{os.getpid()}"
-    twin = {**attributes, "rot_queue": queue, "hw_queue_depth": str(QUEUE_DEPTH),
+    twin = {**attributes, "rot/queue": queue, "hw_queue_depth": str(QUEUE_DEPTH),
             "memory_backed": "0", "discard": "0"}
     path = device.create(twin, name)
     try:
@@ -94,17 +95,10 @@ def check(name: str, rated: Mapping[str, float], reads: int = READS,
     return answers
 
 
-def to_stderr(text: str) -> None:
-    """Progress, where somebody looks."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text} ...", end="", file=sys.stderr, flush=True)
-
-
 def table(answers: list[Answer]) -> str:
-    lines = [f"{'figure':<26} {'measured':>10} {'expected':>10} {'':<6} {'off by':>7}  from"]
-    for answer in answers:
-        limit = f"{answer.expected:.2f}" if answer.tolerance else f">= {answer.expected:.2f}"
-        off = f"{answer.deviation:+.1%}" if answer.tolerance else ""
-        lines.append(f"{answer.name:<26} {answer.measured:>10.2f} {limit:>10} {answer.unit:<6} "
-                     f"{off:>7}  {answer.source}{'' if answer.ok else '  FAILED'}")
-    return "\n".join(lines)
+    return text.table(
+        ["figure", "measured", "expected", "", "off by", "from"],
+        [[answer.name, f"{answer.measured:.2f}",
+          f"{answer.expected:.2f}" if answer.tolerance else f">= {answer.expected:.2f}", answer.unit,
+          f"{answer.deviation:+.1%}" if answer.tolerance else "",
+          answer.source + ("" if answer.ok else "  FAILED")] for answer in answers])

@@ -12,9 +12,14 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
+
+from tools.base import cli
+from tools.base.progress import Progress
+from tools.vm import uml
 
 from . import check, device, figures, presets
-from .errors import DiskError
+from .judge import compare, derive, page, parameters, plot, run, simulator
 
 
 def _expected(args: argparse.Namespace) -> int:
@@ -64,7 +69,7 @@ def _show(args: argparse.Namespace) -> int:
         print(json.dumps({"attributes": shown, "stats": stats}))
         return 0
     for key, value in shown.items():
-        if key.startswith("rot_") or key in ("size", "hw_queue_depth", "max_sectors"):
+        if key.startswith("rot/") or key in ("size", "hw_queue_depth", "max_sectors"):
             print(f"{key:<26} {value}")
     print()
     for key, number in stats.items():
@@ -74,14 +79,42 @@ def _show(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> int:
     rated = presets.load(args.preset).rated if args.preset else {}
-    answers = check.check(args.device, rated, args.reads, check.to_stderr)
-    if sys.stderr.isatty():
-        print("\r\033[K", end="", file=sys.stderr)
+    progress = Progress(quiet=not sys.stderr.isatty())
+    answers = check.check(args.device, rated, args.reads, lambda text: progress.show(f"{text} ...", now=True))
+    progress.clear()
     if args.json:
         print(json.dumps([answer.as_json() for answer in answers]))
     else:
         print(check.table(answers))
     return 0 if all(answer.ok for answer in answers) else 1
+
+
+def _judge(args: argparse.Namespace) -> int:
+    disksim = simulator.folder(args.disksim)
+    names = args.drives or (run.DRIVES + run.OTHERS if args.all or args.write else run.DRIVES)
+    if args.presets:
+        print("\n\n".join(derive.as_text(parameters.load(name, disksim / "valid")) for name in names))
+        return 0
+    progress = Progress(quiet=not sys.stderr.isatty())
+    kernel = Path(args.kernel or os.environ.get("LAB_KERNEL") or uml.IMAGE)
+    times = run.judge(names, disksim, kernel, lambda text: progress.show(f"{text} ...", now=True), args.parameter)
+    progress.clear()
+    verdicts = [one.verdict() for one in times]
+    if args.plot:
+        plot.write(times, args.plot)
+    if args.write:
+        page.write(times)
+    shown = [row for one in times for row in one.by_kind()] if args.kinds else verdicts
+    print(json.dumps([one.as_json() for one in shown]) if args.json else compare.table(shown))
+    return 0 if all(one.ok for one in verdicts) else 1
+
+
+def named_value(text: str) -> tuple[str, str]:
+    """NAME=VALUE"""
+    name, sep, value = text.partition("=")
+    if not (sep and name.strip() and value.strip()):
+        raise ValueError
+    return name.strip(), value.strip()
 
 
 def parser() -> argparse.ArgumentParser:
@@ -115,6 +148,23 @@ def parser() -> argparse.ArgumentParser:
                              help="random reads for each figure (default: %(default)s)")
         one.set_defaults(action=action)
 
+    one = sub.add_parser("judge", help="compare the model with DiskSim, in virtual time")
+    one.add_argument("drives", nargs="*", metavar="DRIVE",
+                     help=f"a validated drive of DiskSim's (default: {', '.join(run.DRIVES)})")
+    one.add_argument("--all", action="store_true",
+                     help=f"those too whose read-ahead the model has not ({', '.join(run.OTHERS)})")
+    one.add_argument("--kinds", action="store_true", help="show each list by kinds of requests")
+    one.add_argument("--parameter", action="append", default=[], type=named_value, metavar="NAME=VALUE",
+                     help="another value for a parameter of the drive in DiskSim, to find out what it does")
+    one.add_argument("--write", action="store_true",
+                     help="write table and plot of all drives into Documentation/queue/disk-judge.md")
+    one.add_argument("--disksim", metavar="PATH", help="DiskSim's folder, as tools/disk/judge/build made it "
+                     "(default: the environment's DISKSIM)")
+    one.add_argument("--kernel", metavar="FILE", help="User-Mode Linux (default: LAB_KERNEL, or what `make uml` built)")
+    one.add_argument("--plot", metavar="FILE", type=Path, help="draw the distributions, into a .svg or .png")
+    one.add_argument("--presets", action="store_true", help="only print the presets, each figure with its parameter")
+    one.set_defaults(action=_judge)
+
     for one in sub.choices.values():
         one.add_argument("--json", action="store_true", help="for programs")
     return top
@@ -122,17 +172,13 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = parser().parse_args(argv)
-    try:
+
+    def action() -> int:
         code: int = args.action(args)
-        sys.stdout.flush()
-    except DiskError as error:
-        print(f"disk: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:
-        # who reads wants no more (disk list | head -1): the rest goes nowhere
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except KeyboardInterrupt:
-        print("\ndisk: interrupted", file=sys.stderr)
-        return 130
-    return code
+        return code
+
+    return cli.run("disk", action)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

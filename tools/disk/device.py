@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +14,7 @@ CONFIGFS = Path("/sys/kernel/config/nullb")
 NAME_MAX = 31  # the kernel's DISK_NAME_LEN without the final zero
 
 # Attributes that cannot be copied from one device to another
-_OF_ONE_DEVICE = {"power", "index", "badblocks", "rot_stats", "zone_readonly", "zone_offline"}
+_OF_ONE_DEVICE = {"power", "index", "badblocks", "rot/stats", "zone_readonly", "zone_offline"}
 
 
 def _folder(name: str, base: Path) -> Path:
@@ -67,27 +66,25 @@ def create(attributes: Mapping[str, str], name: str, base: Path = CONFIGFS) -> P
             if not (folder / key).exists():
                 raise DiskError(f"null_blk has no attribute '{key}': is the kernel built with "
                                 "CONFIG_BLK_DEV_NULL_BLK_ROTATIONAL?")
-            _write(folder / key, value)
-        _write(folder / "power", "1")
+            _write(folder, key, value)
+        _write(folder, "power", "1")
     except BaseException:
         folder.rmdir()
         raise
     return Path("/dev") / name
 
 
-def _write(path: Path, value: str) -> None:
+def _write(folder: Path, key: str, value: str) -> None:
     try:
-        path.write_text(value)
+        (folder / key).write_text(value)
     except OSError as error:
-        why = _last_words() if path.name == "power" else ""
-        if path.name == "rot_model" and error.errno == errno.EOPNOTSUPP:
-            why = "the kernel is built without CONFIG_BLK_DEV_NULL_BLK_ROTATIONAL"
-        raise DiskError(f"{path.name} = {value}: {why or error.strerror}") from None
+        why = _last_words() if key == "power" else ""
+        raise DiskError(f"{key} = {value}: {why or error.strerror}") from None
 
 
 def remove(name: str, base: Path = CONFIGFS) -> None:
     folder = _existing(name, base)
-    _write(folder / "power", "0")
+    _write(folder, "power", "0")
     folder.rmdir()
 
 
@@ -95,19 +92,20 @@ def attributes_of(name: str, base: Path = CONFIGFS) -> dict[str, str]:
     """The attributes of a device, without those that belong to it alone."""
     folder = _existing(name, base)
     found: dict[str, str] = {}
-    for path in sorted(folder.iterdir()):
-        if path.is_file() and path.name not in _OF_ONE_DEVICE:
+    for path in sorted([*folder.iterdir(), *folder.glob("rot/*")]):
+        key = path.relative_to(folder).as_posix()
+        if path.is_file() and key not in _OF_ONE_DEVICE:
             with contextlib.suppress(OSError):
-                found[path.name] = path.read_text().strip()
-    if found.get("rot_model") != "1":
-        raise DiskError(f"'{folder.name}' is a null_blk device without rot_model")
+                found[key] = path.read_text().strip()
+    if found.get("rot/model") != "1":
+        raise DiskError(f"'{folder.name}' is a null_blk device without rot/model")
     return found
 
 
 def stats_of(name: str, base: Path = CONFIGFS) -> dict[str, int]:
     """The counters of a device that is switched on."""
     try:
-        text = (_existing(name, base) / "rot_stats").read_text()
+        text = (_existing(name, base) / "rot/stats").read_text()
     except OSError as error:
-        raise DiskError(f"{name}: no rot_stats: {error.strerror} (is it switched on?)") from None
+        raise DiskError(f"{name}: no rot/stats: {error.strerror} (is it switched on?)") from None
     return {key: int(value) for key, value in (line.split() for line in text.splitlines())}

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the user is told in one line."""
 
+from tools.base.cli import EXIT_USAGE, ToolError
 
-class DiskError(Exception):
-    """Something that cannot be done; the message says what, where and what to do."""
+
+class DiskError(ToolError):
+    """Something that cannot be done."""
+
+    code = EXIT_USAGE

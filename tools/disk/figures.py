@@ -20,18 +20,19 @@ BANDS = 512  # of cylinders, in the sum for the mean seek
 
 # What the kernel takes for an attribute that is not set
 DEFAULTS: dict[str, float] = {
-    "rot_rpm": 7200,
-    "rot_heads": 4,
-    "rot_zones": 16,
-    "rot_track_outer_sectors": 1873,
-    "rot_track_inner_sectors": 937,
-    "rot_head_switch_us": 800,
-    "rot_head_skew_us": 0,
-    "rot_track_skew_us": 0,
-    "rot_seek_track_us": 800,
-    "rot_seek_avg_us": 8500,
-    "rot_seek_full_us": 0,
-    "rot_overhead_us": 200,
+    "rot/rpm": 7200,
+    "rot/actuators": 1,
+    "rot/heads": 4,
+    "rot/zones": 16,
+    "rot/track_outer_sectors": 1873,
+    "rot/track_inner_sectors": 937,
+    "rot/head_switch_us": 800,
+    "rot/head_skew_us": 0,
+    "rot/track_skew_us": 0,
+    "rot/seek_track_us": 800,
+    "rot/seek_avg_us": 8500,
+    "rot/seek_full_us": 0,
+    "rot/overhead_us": 200,
 }
 
 
@@ -66,20 +67,21 @@ def compute(attributes: Mapping[str, str]) -> Figures:
                 value[key] = int(attributes[key])
             except ValueError:
                 raise DiskError(f"{key}: '{attributes[key]}' is not a whole number") from None
-    for key in ("size", "rot_rpm", "rot_heads", "rot_zones", "rot_track_inner_sectors"):
+    for key in ("size", "rot/rpm", "rot/actuators", "rot/heads", "rot/zones", "rot/track_inner_sectors"):
         if value.get(key, 0) < 1:
             raise DiskError(f"{key} must be 1 or more")
 
-    heads, zones = int(value["rot_heads"]), int(value["rot_zones"])
-    revolution_ms = 60e3 / value["rot_rpm"]
-    head_skew = value["rot_head_skew_us"] or value["rot_head_switch_us"]
-    to_next = max(value["rot_seek_track_us"], value["rot_head_switch_us"] if heads > 1 else 0)
-    track_skew = value["rot_track_skew_us"] or to_next
+    heads, zones = int(value["rot/heads"]), int(value["rot/zones"])
+    revolution_ms = 60e3 / value["rot/rpm"]
+    head_skew = value["rot/head_skew_us"] or value["rot/head_switch_us"]
+    to_next = max(value["rot/seek_track_us"], value["rot/head_switch_us"] if heads > 1 else 0)
+    track_skew = value["rot/track_skew_us"] or to_next
     cylinder_ms = heads * revolution_ms + ((heads - 1) * head_skew + track_skew) / 1e3
 
-    outer, inner = value["rot_track_outer_sectors"], value["rot_track_inner_sectors"]
+    outer, inner = value["rot/track_outer_sectors"], value["rot/track_inner_sectors"]
     tracks = [int(outer) - int((outer - inner) * zone // max(zones - 1, 1)) for zone in range(zones)]
-    sectors = int(value["size"]) * MIB // SECTOR
+    whole = int(value["size"]) * MIB // SECTOR
+    sectors = whole // int(value["rot/actuators"])  # each has a geometry of its own
     per_zone = -(-sectors // (sum(tracks) * heads))
     last, cylinders = _last_zone(sectors, tracks, per_zone, heads)
 
@@ -89,11 +91,11 @@ def compute(attributes: Mapping[str, str]) -> Figures:
     used = sum(spt * per_zone for spt in tracks[:last])
     used += tracks[last] * (cylinders - last * per_zone)
     return Figures(
-        capacity_bytes=sectors * SECTOR,
+        capacity_bytes=whole * SECTOR,
         cylinders=cylinders,
         revolution_ms=revolution_ms,
         seek_avg_ms=_seek_avg_ms(value, tracks, per_zone, cylinders),
-        overhead_ms=value["rot_overhead_us"] / 1e3,
+        overhead_ms=value["rot/overhead_us"] / 1e3,
         outer_mbps=rate(tracks[0]),
         inner_mbps=rate(tracks[last]),
         # a place drawn at random is in a zone with the weight of the zone's sectors, and
@@ -116,9 +118,9 @@ def _last_zone(sectors: int, tracks: list[int], per_zone: int, heads: int) -> tu
 def _seek_avg_ms(value: Mapping[str, float], tracks: list[int], per_zone: int,
                  cylinders: int) -> float:
     """The mean seek between two random sectors."""
-    if value["rot_seek_avg_us"]:
-        return value["rot_seek_avg_us"] / 1e3
-    track, full = value["rot_seek_track_us"], value["rot_seek_full_us"]
+    if value["rot/seek_avg_us"]:
+        return value["rot/seek_avg_us"] / 1e3
+    track, full = value["rot/seek_track_us"], value["rot/seek_full_us"]
     span = sqrt(cylinders - 1)
     if span <= 1:
         return track / 1e3

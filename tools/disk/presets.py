@@ -17,7 +17,8 @@ from .errors import DiskError
 FOLDER = Path(__file__).resolve().parents[2] / "configs" / "disks"
 RATED = ("outer_mbps", "inner_mbps", "random_4k_ms", "random_4k_kib_s", "random_64k_kib_s")
 
-_LINE = re.compile(r"(?P<key>[a-z0-9_]+)\s*=\s*(?P<value>\S+)")
+ATTRIBUTE = re.compile(r"(?:rot/)?[a-z0-9_]+")  # of a null_blk device, below its folder
+_LINE = re.compile(rf"(?P<key>{ATTRIBUTE.pattern})\s*=\s*(?P<value>\S+)")
 
 
 @dataclass
@@ -58,8 +59,8 @@ def parse(text: str, name: str) -> Preset:
             raise DiskError(f"{where}: {key} is set a second time")
         else:
             preset.attributes[key] = value
-    if preset.attributes.get("rot_model") != "1" or "size" not in preset.attributes:
-        raise DiskError(f"{name}.conf: a disk needs 'rot_model = 1' and 'size = MiB'")
+    if preset.attributes.get("rot/model") != "1" or "size" not in preset.attributes:
+        raise DiskError(f"{name}.conf: a disk needs 'rot/model = 1' and 'size = MiB'")
     return preset
 
 

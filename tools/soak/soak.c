@@ -14,33 +14,22 @@
  * (time-travel=inf-cpu) a busy wait would not end.
  */
 #define _GNU_SOURCE
-#include <err.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <linux/io_uring.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "chance.h"
+#include "init.h"
 
 #define KIB			1024ULL
 #define MIB			(1024 * KIB)
 #define NSEC_PER_MSEC		1000000ULL
-#define NSEC_PER_SEC		1000000000ULL
 
 #define IOPRIO_WHO_PROCESS	1
 #define IOPRIO_CLASS_RT		1
@@ -58,7 +47,6 @@
 #define MAX_DEPTH		32
 #define MAX_TRIES		8	/* for a sample that nothing happens in */
 #define SAMPLE_BYTES		(512 * KIB)
-#define RESULTS			"/mnt"
 
 /* The limits of one operation; the bound of its latency counts in requests. */
 #define SMALLEST_REQUEST	(128 * KIB)
@@ -169,87 +157,7 @@ static struct {
 static struct shared *shared;
 static int samples_fd = -1;
 
-/* ---- leaving with a message ------------------------------------------------ */
-
-static void write_result(const char *name, const char *text)
-{
-	char path[PATH_MAX];
-	FILE *f;
-
-	snprintf(path, sizeof(path), RESULTS "/%s", name);
-	f = fopen(path, "w");
-	if (!f)
-		err(1, "%s", path);
-	fputs(text, f);
-	if (fclose(f))
-		err(1, "%s", path);
-}
-
-static void __attribute__((noreturn)) power_off(void)
-{
-	sync();
-	umount(RESULTS);
-	reboot(RB_POWER_OFF);
-	err(1, "power off");
-}
-
-/* Only the director can end the guest. */
-static void __attribute__((noreturn, format(printf, 1, 2)))
-fail(const char *fmt, ...)
-{
-	char text[1024];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	warnx("%s", text);
-	if (getpid() != 1)
-		_exit(1);
-	write_result("error", text);
-	power_off();
-}
-
-/* ---- time and chance ---------------------------------------------------------- */
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	if (clock_gettime(CLOCK_MONOTONIC, &ts))
-		fail("clock_gettime: %s", strerror(errno));
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
-
-static void sleep_until(uint64_t t)
-{
-	struct timespec ts = {
-		.tv_sec = t / NSEC_PER_SEC,
-		.tv_nsec = t % NSEC_PER_SEC,
-	};
-	int ret;
-
-	do {
-		ret = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-	} while (ret == EINTR);
-	if (ret)
-		fail("clock_nanosleep: %s", strerror(ret));
-}
-
-/* splitmix64 */
-static uint64_t draw(uint64_t *state)
-{
-	uint64_t z = (*state += 0x9e3779b97f4a7c15ULL);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-	return z ^ (z >> 31);
-}
-
-static uint64_t draw_below(uint64_t *state, uint64_t limit)
-{
-	return draw(state) % limit;
-}
+/* ---- chance ---------------------------------------------------------- */
 
 /* Whether something happens that happens so many times in a hundred. */
 static bool chance(uint64_t *state, unsigned int percent)
@@ -1416,24 +1324,11 @@ static void run(void)
 
 /* ---- process 1 ------------------------------------------------------------------------------------ */
 
-static void must_mount(const char *type, const char *target, const char *data)
-{
-	/* a kernel may have mounted /dev by itself */
-	if (mount("none", target, type, 0, data) && errno != EBUSY)
-		err(1, "mount %s on %s", type, target);
-}
-
 int main(int argc, char **argv)
 {
 	if (argc < 2 || getpid() != 1)
 		errx(2, "usage: process 1 of a guest, with a folder of the host as argument; see tools/soak/soak");
-	/* first of all what a message needs to get out */
-	must_mount("hostfs", RESULTS, argv[1]);
-	must_mount("proc", "/proc", NULL);
-	must_mount("sysfs", "/sys", NULL);
-	must_mount("devtmpfs", "/dev", NULL);
-	must_mount("configfs", "/sys/kernel/config", NULL);
-	must_mount("debugfs", "/sys/kernel/debug", NULL);
+	set_up_guest(argv[1]);
 
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -13,7 +13,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .machine import VMError, run
+from tools.base import cli
+
+from .qemu import run
 
 
 def parser() -> argparse.ArgumentParser:
@@ -44,18 +46,15 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = parser().parse_args(argv)
+    return cli.run("vm", lambda: boot(args))
+
+
+def boot(args: argparse.Namespace) -> int:
     command = args.command[0] if len(args.command) == 1 else args.command
-    try:
-        result = run(command, flavour=args.flavour, kernel=args.kernel, cpus=args.cpus,
-                     memory=args.memory, timeout=args.timeout, out=args.out, append=args.append,
-                     qemu=args.qemu, kvm=False if args.tcg else None, allow=args.allow,
-                     live=not args.json)
-    except VMError as error:
-        print(f"vm: {error}", file=sys.stderr)
-        return 125
-    except KeyboardInterrupt:
-        print("\nvm: interrupted", file=sys.stderr)
-        return 130
+    result = run(command, flavour=args.flavour, kernel=args.kernel, cpus=args.cpus,
+                 memory=args.memory, timeout=args.timeout, out=args.out, append=args.append,
+                 qemu=args.qemu, kvm=False if args.tcg else None, allow=args.allow,
+                 live=not args.json)
     if args.json:
         print(json.dumps({"exit_code": result.exit_code, "timed_out": result.timed_out,
                           "reports": result.reports, "seconds": round(result.seconds, 1),
@@ -67,3 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if result.exit_code is None:
         return 124 if result.timed_out else 125
     return result.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

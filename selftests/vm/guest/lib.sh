@@ -35,10 +35,18 @@ skip()
 	exit 4
 }
 
-# amount PLAIN DEBUG: how much of something this flavour does, unless it is to do all
+# kernels FLAVOUR...: the first line of a scenario that is not for all kernels. plain and
+# debug run in QEMU, smp is User-Mode Linux with two CPUs, without QEMU's drives. plain
+# injects no faults; debug is slow, and not for what takes no lock that others do not take.
+kernels()
+{
+	[[ " $* " = *" $FLAVOUR "* ]] || skip "for the kernels $*"
+}
+
+# amount PLAIN OTHER: how much of something this flavour does, unless it is to do all
 amount()
 {
-	if [ "$FLAVOUR" = debug ] && [ -z "${FULL:-}" ]; then echo "$2"; else echo "$1"; fi
+	if [ "$FLAVOUR" != plain ] && [ -z "${FULL:-}" ]; then echo "$2"; else echo "$1"; fi
 }
 
 # patience SECONDS: I/O may stand still for so long in this scenario

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // Reads the columns that page.py writes.
 
-/** Bytes of a base64 text. */
+/**
+ * Bytes of a base64 text.
+ * @param {string} text
+ */
 function fromBase64(text) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
   const binary = atob(text);
@@ -10,19 +13,27 @@ function fromBase64(text) {
   return bytes;
 }
 
-/** Undo deflate. */
+/**
+ * Undo deflate.
+ * @param {Uint8Array<ArrayBuffer>} bytes
+ */
 async function inflate(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** A column from its planes of bytes: folded numbers, or differences of such. */
+/**
+ * A column from its planes of bytes: folded numbers, or differences of such.
+ * @param {Uint8Array} bytes @param {ColumnPlace} about
+ */
 function column(bytes, about) {
   const { at, count, width, delta } = about;
   const values = new Float64Array(count);
   let sum = 0;
   if (width <= 3) {
-    const p0 = at, p1 = at + count, p2 = at + 2 * count;
+    const p0 = at,
+      p1 = at + count,
+      p2 = at + 2 * count;
     for (let i = 0; i < count; i++) {
       let folded = bytes[p0 + i];
       if (width > 1) folded |= bytes[p1 + i] << 8;
@@ -45,14 +56,22 @@ function column(bytes, about) {
   return values;
 }
 
-/** All columns of a chunk, by name. */
+/**
+ * All columns of a chunk, by name.
+ * @param {string} text @param {Record<string, ColumnPlace>} columns
+ */
 async function unpack(text, columns) {
   const bytes = await inflate(fromBase64(text.trim()));
-  const found = {};
+  /** @type {{ columns: Columns, texts: Record<string, string[]> }} */
+  const found = { columns: {}, texts: {} };
   for (const [name, about] of Object.entries(columns)) {
-    found[name] = about.text
-      ? (about.count ? new TextDecoder().decode(bytes.subarray(about.at, about.at + about.bytes)).split("\n") : [])
-      : column(bytes, about);
+    if (about.text) found.texts[name] = about.count ? strings(bytes, about) : [];
+    else found.columns[name] = column(bytes, about);
   }
   return found;
+}
+
+/** @param {Uint8Array} bytes @param {ColumnPlace} about */
+function strings(bytes, about) {
+  return new TextDecoder().decode(bytes.subarray(about.at, about.at + about.bytes)).split("\n");
 }

@@ -1,31 +1,68 @@
 // SPDX-License-Identifier: GPL-2.0
 // The panels. Each draws [view.t0, view.t1] into a canvas; some can be pointed at.
 
-const LANE_TOP = 9, LANE_BOTTOM = 7, JOIN_PIXELS = 2, MOST_A_COLUMN = 2, MOST_MARKS = 500;
+const LANE_TOP = 9,
+  LANE_BOTTOM = 7,
+  JOIN_PIXELS = 2,
+  MOST_A_COLUMN = 2,
+  MOST_MARKS = 500;
 
 class View {
-  constructor(duration) { this.duration = duration; this.t0 = 0; this.t1 = duration; this.width = 1; }
-  x(time) { return (time - this.t0) / (this.t1 - this.t0) * this.width; }
-  time(x) { return this.t0 + x / this.width * (this.t1 - this.t0); }
-  get span() { return this.t1 - this.t0; }
-  /** Show [t0, t1], kept within the trace and not below 1 us. */
+  /**
+   * All of a recording but its empty beginning, which can be moved to.
+   * @param {Trace} trace
+   */
+  constructor({ begin, duration }) {
+    this.duration = duration;
+    this.t0 = begin;
+    this.t1 = duration;
+    this.width = 1;
+  }
+  /** @param {number} time */
+  x(time) {
+    return ((time - this.t0) / (this.t1 - this.t0)) * this.width;
+  }
+  /** @param {number} x */
+  time(x) {
+    return this.t0 + (x / this.width) * (this.t1 - this.t0);
+  }
+  get span() {
+    return this.t1 - this.t0;
+  }
+  /**
+   * Show [t0, t1], kept within the trace and not below 1 us.
+   * @param {number} t0 @param {number} t1
+   */
   set(t0, t1) {
     const span = Math.min(Math.max(t1 - t0, 1000), Math.max(this.duration * 1.02, 1000));
-    const middle = (t0 + t1) / 2, edge = this.duration * 0.01;
+    const middle = (t0 + t1) / 2,
+      edge = this.duration * 0.01;
     this.t0 = Math.max(-edge, Math.min(middle - span / 2, this.duration + edge - span));
     this.t1 = this.t0 + span;
   }
 }
 
-/** Rows by process, in their order. */
+/**
+ * Rows by process, in their order.
+ * @param {Float64Array} pids
+ */
 function rowsByPid(pids) {
+  /** @type {Map<number, number[]>} */
   const found = new Map();
-  pids.forEach((pid, i) => { if (!found.has(pid)) found.set(pid, []); found.get(pid).push(i); });
+  pids.forEach((pid, i) => {
+    const rows = found.get(pid);
+    if (rows) rows.push(i);
+    else found.set(pid, [i]);
+  });
   return found;
 }
 
 // --- lanes (part 3) ---
 
+/**
+ * @param {HTMLCanvasElement} canvas @param {Trace} trace @param {Lane} lane @param {View} view
+ * @param {number} selected
+ */
 function drawLane(canvas, trace, lane, view, selected) {
   const s = surface(canvas);
   if (!s) return;
@@ -37,26 +74,36 @@ function drawLane(canvas, trace, lane, view, selected) {
   if (selected >= 0 && trace.c["r.process"][selected] === lane.place) drawSelected(s, trace, selected, view);
 }
 
-/** Time in system calls: blue by how much of a pixel it fills, with grey borders where there is room. */
+/**
+ * Time in system calls: blue by how much of a pixel it fills, with grey borders where there is room.
+ * @param {Surface} s @param {Trace} trace @param {Lane} lane @param {View} view
+ */
 function drawCalls(s, trace, lane, view) {
-  const { c, callEnd } = trace, { g, width, height } = s, rows = lane.calls.rows;
+  const { c, callEnd } = trace,
+    { g, width, height } = s,
+    rows = lane.calls.rows;
   const [first, last] = trace.range(rows, c["c.start"], lane.calls.longest, view.t0, view.t1);
   const cover = new Float32Array(Math.ceil(width) + 1);
   const borders = [];
   for (let k = first; k < last; k++) {
     const i = rows[k];
     if (callEnd[i] < view.t0) continue;
-    const x0 = Math.max(0, view.x(c["c.start"][i])), x1 = Math.min(width, view.x(callEnd[i]));
+    const x0 = Math.max(0, view.x(c["c.start"][i])),
+      x1 = Math.min(width, view.x(callEnd[i]));
     if (x1 - x0 >= 4) borders.push(i);
     if (c["c.depth"][i]) continue;
-    for (let x = Math.floor(x0); x <= x1 && x < width; x++) cover[x] += Math.max(0, Math.min(x1, x + 1) - Math.max(x0, x));
+    for (let x = Math.floor(x0); x <= x1 && x < width; x++)
+      cover[x] += Math.max(0, Math.min(x1, x + 1) - Math.max(x0, x));
   }
   g.fillStyle = theme.colours.call;
-  for (let x = 0; x < width;) {
+  for (let x = 0; x < width; ) {
     const level = Math.ceil(Math.min(1, cover[x]) * 8);
     let end = x + 1;
     while (end < width && Math.ceil(Math.min(1, cover[end]) * 8) === level) end++;
-    if (level) { g.globalAlpha = 0.15 + 0.85 * level / 8; g.fillRect(x, LANE_TOP, end - x, height - LANE_TOP - LANE_BOTTOM); }
+    if (level) {
+      g.globalAlpha = 0.15 + (0.85 * level) / 8;
+      g.fillRect(x, LANE_TOP, end - x, height - LANE_TOP - LANE_BOTTOM);
+    }
     x = end;
   }
   g.globalAlpha = 1;
@@ -64,14 +111,19 @@ function drawCalls(s, trace, lane, view) {
   g.lineWidth = 1.5;
   g.beginPath();
   for (const i of borders) {
-    const inset = Math.min(12, 4 * c["c.depth"][i]), x0 = view.x(c["c.start"][i]), x1 = view.x(callEnd[i]);
-    for (const [x, seen] of [[x0, !(c["c.flags"][i] & 1)], [x1, !(c["c.flags"][i] & 2)]]) {
-      if (seen) { g.moveTo(x, LANE_TOP - 2 + inset); g.lineTo(x, height - LANE_BOTTOM + 2 - inset); }
+    const inset = Math.min(12, 4 * c["c.depth"][i]),
+      x0 = view.x(c["c.start"][i]),
+      x1 = view.x(callEnd[i]);
+    const seen = [x0, x1].filter((_, end) => !(c["c.flags"][i] & (1 << end)));
+    for (const x of seen) {
+      g.moveTo(x, LANE_TOP - 2 + inset);
+      g.lineTo(x, height - LANE_BOTTOM + 2 - inset);
     }
   }
   g.stroke();
   for (const i of borders) {
-    const x0 = Math.max(0, view.x(c["c.start"][i])), x1 = Math.min(width, view.x(callEnd[i]));
+    const x0 = Math.max(0, view.x(c["c.start"][i])),
+      x1 = Math.min(width, view.x(callEnd[i]));
     const name = trace.head.operations[c["c.op"][i]].replace(/^vfs_/, "");
     if (x1 - x0 > g.measureText(name).width + 12) {
       g.fillStyle = theme.colours.ink;
@@ -80,11 +132,14 @@ function drawCalls(s, trace, lane, view) {
   }
 }
 
+/** @param {Surface} s @param {Trace} trace @param {Lane} lane @param {View} view */
 function drawLaneSlices(s, trace, lane, view) {
-  const { c } = trace, { g, width } = s;
+  const { c } = trace,
+    { g, width } = s;
   let end = -1;
   for (const i of trace.slices.get(lane.process.pid) || []) {
-    const x0 = Math.max(0, view.x(c["s.start"][i])), x1 = Math.min(width, view.x(c["s.start"][i] + c["s.lasts"][i]));
+    const x0 = Math.max(0, view.x(c["s.start"][i])),
+      x1 = Math.min(width, view.x(c["s.start"][i] + c["s.lasts"][i]));
     if (x1 < 0 || x0 > width || x1 <= end) continue;
     g.fillStyle = theme.classes[c["s.cls"][i]];
     g.fillRect(Math.max(x0, end), 1, Math.max(1, x1 - Math.max(x0, end)), 4);
@@ -96,13 +151,21 @@ function drawLaneSlices(s, trace, lane, view) {
  * Requests from dispatch (top) to completion (bottom); neighbours of a kind are joined. A column of pixels with too
  * many for lines is divided as its requests are, and so is each of a lane with more of them than pixels: lines
  * would show the kind that is drawn last, and slowly.
+ * @param {Surface} s @param {Trace} trace @param {Lane} lane @param {View} view
  */
 function drawRequests(s, trace, lane, view) {
-  const { g, width, height } = s, { c, completed, kind } = trace, rows = lane.requests.rows;
+  const { g, width, height } = s,
+    { c, completed, kind } = trace,
+    rows = lane.requests.rows;
   const [first, last] = trace.range(rows, c["r.dispatched"], lane.requests.longest, view.t0, view.t1);
-  const columns = requestColumns(trace, rows.subarray(first, last), view, Math.ceil(width)), most = last - first > width ? 0 : MOST_A_COLUMN;
-  const lines = [[], [], [], []], areas = [[], [], [], []];
-  const before = [[-9, -9], [-9, -9], [-9, -9], [-9, -9]];
+  const columns = requestColumns(trace, rows.subarray(first, last), view, Math.ceil(width)),
+    most = last - first > width ? 0 : MOST_A_COLUMN;
+  /** @type {number[][]} */
+  const lines = KINDS.map(() => []);
+  /** @type {number[][]} */
+  const areas = KINDS.map(() => []);
+  const before = KINDS.map(() => [-9, -9]);
+  /** @type {Run | null} */
   let run = null;
   const flush = () => {
     if (!run) return;
@@ -116,7 +179,9 @@ function drawRequests(s, trace, lane, view) {
   for (let n = first; n < last; n++) {
     const i = rows[n];
     if (completed[i] < view.t0 || c["r.flags"][i] & NO_DISPATCH) continue;
-    const k = kind[i], d = view.x(c["r.dispatched"][i]), e = view.x(completed[i]);
+    const k = kind[i],
+      d = view.x(c["r.dispatched"][i]),
+      e = view.x(completed[i]);
     if (e - d < JOIN_PIXELS && columns.all[Math.floor(d)] > most) continue;
     if (run && run.k === k && d - run.d1 <= JOIN_PIXELS && k !== UNFINISHED) {
       run.d1 = d;
@@ -132,26 +197,41 @@ function drawRequests(s, trace, lane, view) {
   paintRequests(g, lines, areas, LANE_TOP, height - LANE_BOTTOM);
 }
 
-/** How many short requests are dispatched in each column of pixels: of each kind, and of all. */
+/**
+ * How many short requests are dispatched in each column of pixels: of each kind, and of all.
+ * @param {Trace} trace @param {Int32Array} rows @param {View} view @param {number} width
+ */
 function requestColumns(trace, rows, view, width) {
-  const { c, completed, kind } = trace, starts = c["r.dispatched"], flags = c["r.flags"];
-  const kinds = KINDS.map(() => new Uint32Array(width)), all = new Uint32Array(width);
-  const short = JOIN_PIXELS / view.width * view.span;
+  const { c, completed, kind } = trace,
+    starts = c["r.dispatched"],
+    flags = c["r.flags"];
+  const kinds = KINDS.map(() => new Uint32Array(width)),
+    all = new Uint32Array(width);
+  const short = (JOIN_PIXELS / view.width) * view.span;
   for (const i of rows) {
     if (flags[i] & NO_DISPATCH || completed[i] - starts[i] >= short || starts[i] < view.t0) continue;
     const x = Math.floor(view.x(starts[i]));
-    if (x < width) { kinds[kind[i]][x]++; all[x]++; }
+    if (x < width) {
+      kinds[kind[i]][x]++;
+      all[x]++;
+    }
   }
   return { kinds, all };
 }
 
-/** Each column of more than `most` from top to bottom: the parts of the kinds that it has, none of them invisible. */
+/**
+ * Each column of more than `most` from top to bottom: the parts of the kinds that it has, none of them invisible.
+ * @param {Context} g @param {RequestColumns} columns @param {number} most @param {number} top
+ * @param {number} bottom
+ */
 function paintColumns(g, { kinds, all }, most, top, bottom) {
   if (!all.some((count) => count > most)) return;
-  const image = new ImageData(all.length, bottom), pixels = new Uint32Array(image.data.buffer);
+  const image = new ImageData(all.length, bottom),
+    pixels = new Uint32Array(image.data.buffer);
   const tiles = KINDS.map((name) => theme.tiles[name]);
   for (let x = 0; x < all.length; x++) {
-    let left = all[x], y = top;
+    let left = all[x],
+      y = top;
     if (left <= most) continue;
     for (let k = 0; k < kinds.length; k++) {
       const count = kinds[k][x];
@@ -159,13 +239,16 @@ function paintColumns(g, { kinds, all }, most, top, bottom) {
       left -= count;
       // a pixel at least is left for each of the others
       const others = kinds.slice(k + 1).filter((counts) => counts[x]).length;
-      const end = Math.min(bottom - others, y + Math.max(1, Math.round((bottom - y) * count / (count + left))));
-      for (; y < end; y++) pixels[y * all.length + x] = tiles[k][(y & 7) << 3 | x & 7];
+      const end = Math.min(bottom - others, y + Math.max(1, Math.round(((bottom - y) * count) / (count + left))));
+      for (; y < end; y++) pixels[y * all.length + x] = tiles[k][((y & 7) << 3) | (x & 7)];
     }
   }
   paintImage(g, image);
 }
 
+/**
+ * @param {Context} g @param {number[][]} lines @param {number[][]} areas @param {number} top @param {number} bottom
+ */
 function paintRequests(g, lines, areas, top, bottom) {
   const count = lines.reduce((sum, list) => sum + list.length / 2, 0);
   for (const k of [UNFINISHED, CACHED, SEQUENTIAL, SEEK]) {
@@ -188,7 +271,10 @@ function paintRequests(g, lines, areas, top, bottom) {
     g.lineWidth = k === SEEK ? 1.5 : 1.2;
     if (count < MOST_MARKS * 2) g.setLineDash(DASHES[name]);
     g.beginPath();
-    for (let n = 0; n < lines[k].length; n += 2) { g.moveTo(lines[k][n], top); g.lineTo(lines[k][n + 1], bottom); }
+    for (let n = 0; n < lines[k].length; n += 2) {
+      g.moveTo(lines[k][n], top);
+      g.lineTo(lines[k][n + 1], bottom);
+    }
     g.stroke();
     g.setLineDash([]);
     if (count < MOST_MARKS) {
@@ -198,8 +284,11 @@ function paintRequests(g, lines, areas, top, bottom) {
   }
 }
 
+/** @param {Surface} s @param {Trace} trace @param {number} i @param {View} view */
 function drawSelected(s, trace, i, view) {
-  const { g, height } = s, d = view.x(trace.c["r.dispatched"][i]), e = view.x(trace.completed[i]);
+  const { g, height } = s,
+    d = view.x(trace.c["r.dispatched"][i]),
+    e = view.x(trace.completed[i]);
   g.strokeStyle = theme.colours.accent;
   g.lineWidth = 3;
   g.beginPath();
@@ -211,25 +300,38 @@ function drawSelected(s, trace, i, view) {
   mark(g, CACHED, e, height - LANE_BOTTOM, 3.5);
 }
 
-/** The request whose line is nearest to a point of a lane, or -1. */
+/**
+ * The request whose line is nearest to a point of a lane, or -1.
+ * @param {Trace} trace @param {Lane} lane @param {View} view @param {number} x @param {number} y
+ * @param {number} height
+ */
 function requestAt(trace, lane, view, x, y, height) {
-  const { c, completed } = trace, rows = lane.requests.rows;
+  const { c, completed } = trace,
+    rows = lane.requests.rows;
   const part = Math.min(1, Math.max(0, (y - LANE_TOP) / (height - LANE_TOP - LANE_BOTTOM)));
   const [first, last] = trace.range(rows, c["r.dispatched"], lane.requests.longest, view.time(x - 6), view.time(x + 6));
-  let best = -1, distance = 6;
+  let best = -1,
+    distance = 6;
   for (let n = first; n < last; n++) {
     const i = rows[n];
     if (c["r.flags"][i] & NO_DISPATCH) continue;
     const d = view.x(c["r.dispatched"][i]);
     const away = Math.abs(d + (view.x(completed[i]) - d) * part - x);
-    if (away < distance) { distance = away; best = i; }
+    if (away < distance) {
+      distance = away;
+      best = i;
+    }
   }
   return best;
 }
 
-/** The innermost call of a process at a time, or -1. */
+/**
+ * The innermost call of a process at a time, or -1.
+ * @param {Trace} trace @param {Lane} lane @param {number} time @param {number} [slack]
+ */
 function callAt(trace, lane, time, slack = 0) {
-  const { c, callEnd } = trace, rows = lane.calls.rows;
+  const { c, callEnd } = trace,
+    rows = lane.calls.rows;
   const [first, last] = trace.range(rows, c["c.start"], lane.calls.longest, time - slack, time + slack);
   let best = -1;
   for (let n = first; n < last; n++) {
@@ -241,10 +343,17 @@ function callAt(trace, lane, time, slack = 0) {
 
 // --- histograms (parts 1 and 2) ---
 
+/**
+ * @param {HTMLCanvasElement} canvas @param {Float64Array} bins @param {number} count
+ * @param {(bin: number) => string} kindOfBin @param {string} low @param {string} high @param {string} none
+ */
 function drawHistogram(canvas, bins, count, kindOfBin, low, high, none) {
   const s = surface(canvas);
   if (!s) return;
-  const { g, width, height } = s, base = height - 13, most = Math.max(1, ...bins), step = width / bins.length;
+  const { g, width, height } = s,
+    base = height - 13,
+    most = Math.max(1, ...bins),
+    step = width / bins.length;
   g.fillStyle = theme.colours.soft;
   g.fillText(low, 0, height - 6);
   g.fillText(high, width - g.measureText(high).width, height - 6);
@@ -253,10 +362,14 @@ function drawHistogram(canvas, bins, count, kindOfBin, low, high, none) {
   g.moveTo(0, base + 0.5);
   g.lineTo(width, base + 0.5);
   g.stroke();
-  if (!count) { g.fillText(none, 2, base / 2 + 6); return; }
+  if (!count) {
+    g.fillText(none, 2, base / 2 + 6);
+    return;
+  }
   bins.forEach((number, n) => {
     if (!number) return;
-    const tall = Math.max(1.5, (base - 16) * number / most), kind = kindOfBin(n);
+    const tall = Math.max(1.5, ((base - 16) * number) / most),
+      kind = kindOfBin(n);
     g.fillStyle = kind ? theme.patterns[kind] : theme.colours.call;
     g.fillRect(n * step + 0.5, base - tall, Math.max(1, step - 1), tall);
     g.fillStyle = kind ? theme.colours[kind] : theme.colours["border-call"];
@@ -267,32 +380,48 @@ function drawHistogram(canvas, bins, count, kindOfBin, low, high, none) {
   g.fillText(text, width - g.measureText(text).width, 5);
 }
 
-const driveKind = (bin) => (bin < 2 ? "cached" : bin < 10 ? "sequential" : "seek");
+/** @param {Trace} trace @param {number} bin */
+function driveKind({ head }, bin) {
+  const from = bin * DRIVE_BIN_NS;
+  return from < head.cachedBelow ? "cached" : from < head.seekAbove ? "sequential" : "seek";
+}
 
 // --- head position (part 4) ---
 
-/** Where a sector is in a panel of this height. */
+/**
+ * Where a sector is in a panel of this height.
+ * @param {Trace} trace @param {number} height
+ */
 function headScale(trace, height) {
-  const low = trace.minSector, range = Math.max(1, trace.maxSector - low), room = height - 16;
-  return (sector) => height - 8 - (sector - low) / range * room;
+  const low = trace.minSector,
+    range = Math.max(1, trace.maxSector - low),
+    room = height - 16;
+  return (/** @type {number} */ sector) => height - 8 - ((sector - low) / range) * room;
 }
 
+/** @param {HTMLCanvasElement} canvas @param {Trace} trace @param {View} view @param {Uint8Array} shown */
 function drawHead(canvas, trace, view, shown) {
   const s = surface(canvas);
   if (!s) return;
-  const { g, width, height } = s, { c, byCompletion, completionTimes, kind } = trace, y = headScale(trace, height);
+  const { g, width, height } = s,
+    { c, byCompletion, completionTimes, kind } = trace,
+    y = headScale(trace, height);
   timeGrid(g, view, width, height);
   const scale = sectorScale(trace, y);
   g.strokeStyle = theme.colours.grid;
   g.beginPath();
-  for (const [, at] of scale) { g.moveTo(0, at); g.lineTo(width, at); }
+  for (const [, at] of scale) {
+    g.moveTo(0, at);
+    g.lineTo(width, at);
+  }
   g.stroke();
   const first = lowerBound(completionTimes.length, (i) => completionTimes[i] >= view.t0);
   const last = lowerBound(completionTimes.length, (i) => completionTimes[i] > view.t1);
   const columns = Math.ceil(width) + 1;
-  const lowest = new Float32Array(columns).fill(1e9), highest = new Float32Array(columns).fill(-1e9);
+  const lowest = new Float32Array(columns).fill(1e9),
+    highest = new Float32Array(columns).fill(-1e9);
   const many = last - first > MOST_MARKS * 4;
-  const points = many ? new Uint8Array(columns * height) : null;
+  const points = new Uint8Array(many ? columns * height : 0);
   const marks = [];
   g.strokeStyle = theme.colours.soft;
   g.lineWidth = 0.7;
@@ -302,7 +431,8 @@ function drawHead(canvas, trace, view, shown) {
   for (let n = Math.max(0, first - 1); n < Math.min(byCompletion.length, last + 1); n++) {
     const i = byCompletion[n];
     if (!shown[c["r.process"][i]] || !c["r.length"][i]) continue;
-    const px = view.x(completionTimes[n]), py = y(c["r.sector"][i] + c["r.length"][i] / 512);
+    const px = view.x(completionTimes[n]),
+      py = y(c["r.sector"][i] + c["r.length"][i] / 512);
     if (!many) {
       if (started) g.lineTo(px, py);
       else g.moveTo(px, py);
@@ -318,21 +448,39 @@ function drawHead(canvas, trace, view, shown) {
   g.stroke();
   g.globalAlpha = 0.25;
   g.fillStyle = theme.colours.soft;
-  if (many) for (let x = 0; x < columns; x++) if (highest[x] > 0) g.fillRect(x, lowest[x] - 0.5, 0.7, highest[x] - lowest[x] + 1);
+  if (many)
+    for (let x = 0; x < columns; x++)
+      if (highest[x] > 0) g.fillRect(x, lowest[x] - 0.5, 0.7, highest[x] - lowest[x] + 1);
   g.globalAlpha = 1;
   if (many) headPoints(g, points, columns, Math.floor(height));
-  else for (let n = 0; n < marks.length; n += 3) { g.fillStyle = g.strokeStyle = theme.colours[KINDS[marks[n + 2]]]; mark(g, marks[n + 2], marks[n], marks[n + 1], 2); }
+  else
+    for (let n = 0; n < marks.length; n += 3) {
+      g.fillStyle = g.strokeStyle = theme.colours[KINDS[marks[n + 2]]];
+      mark(g, marks[n + 2], marks[n], marks[n + 1], 2);
+    }
   for (const [text, at] of scale) label(g, text, 4, at, theme.colours.soft);
   lostBands(g, trace, view, width, height, false);
 }
 
-/** So many points that each is a pixel; the kinds differ by their size as well. */
+/**
+ * So many points that each is a pixel; the kinds differ by their size as well.
+ * @param {Context} g @param {Uint8Array} points @param {number} columns @param {number} rows
+ */
 function headPoints(g, points, columns, rows) {
-  const image = new ImageData(columns, rows), pixels = new Uint32Array(image.data.buffer), last = columns * (rows - 1) - 1;
-  for (const [k, more] of [[UNFINISHED, []], [CACHED, []], [SEQUENTIAL, [1]], [SEEK, [1, columns, columns + 1]]]) {
+  const image = new ImageData(columns, rows),
+    pixels = new Uint32Array(image.data.buffer),
+    last = columns * (rows - 1) - 1;
+  /** @type {[number, number[]][]} the kinds, and what else each has of pixels */
+  const sizes = [
+    [UNFINISHED, []],
+    [CACHED, []],
+    [SEQUENTIAL, [1]],
+    [SEEK, [1, columns, columns + 1]],
+  ];
+  for (const [k, more] of sizes) {
     const colour = theme.pixels[KINDS[k]];
     for (let at = 0; at < last; at++) {
-      if (!(points[at] & 1 << k)) continue;
+      if (!(points[at] & (1 << k))) continue;
       pixels[at] = colour;
       for (const step of more) pixels[at + step] = colour;
     }
@@ -340,28 +488,43 @@ function headPoints(g, points, columns, rows) {
   paintImage(g, image);
 }
 
-/** Round positions of the head, and where they are in the panel. */
+/**
+ * Round positions of the head, and where they are in the panel.
+ * @param {Trace} trace @param {(sector: number) => number} y
+ * @returns {[string, number][]}
+ */
 function sectorScale(trace, y) {
-  const gib = 2097152, { step, values } = ticks(trace.minSector / gib, trace.maxSector / gib, 4);
+  const gib = 2097152,
+    { step, values } = ticks(trace.minSector / gib, trace.maxSector / gib, 4);
   const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step))));
   return values.map((value) => [`${value.toFixed(digits)} GiB`, Math.round(y(value * gib)) + 0.5]);
 }
 
 // --- classes, slices ---
 
+/** @param {HTMLCanvasElement} canvas @param {Trace} trace @param {View} view @param {Uint8Array} shown */
 function drawClasses(canvas, trace, view, shown) {
   const s = surface(canvas);
   if (!s) return;
-  const { g, width, height } = s, { c, completed } = trace;
+  const { g, width, height } = s,
+    { c, completed } = trace;
   timeGrid(g, view, width, height);
-  const rowHeight = height / 4, ends = [-1, -1, -1, -1, -1], runs = [[], [], [], [], []];
+  const rowHeight = height / 4,
+    ends = trace.head.classes.map(() => -1);
+  /** @type {number[][]} */
+  const runs = trace.head.classes.map(() => []);
   const first = lowerBound(trace.requests, (i) => c["r.dispatched"][i] >= view.t0 - trace.longest);
   for (let i = first; i < trace.requests && c["r.dispatched"][i] <= view.t1; i++) {
     const cls = c["r.cls"][i];
     if (!cls || completed[i] < view.t0 || !shown[c["r.process"][i]]) continue;
-    const x0 = view.x(c["r.dispatched"][i]), x1 = view.x(completed[i]), list = runs[cls];
+    const x0 = view.x(c["r.dispatched"][i]),
+      x1 = view.x(completed[i]),
+      list = runs[cls];
     if (list.length && x0 <= ends[cls] + 1) list[list.length - 1] = ends[cls] = Math.max(ends[cls], x1);
-    else { list.push(x0, x1); ends[cls] = x1; }
+    else {
+      list.push(x0, x1);
+      ends[cls] = x1;
+    }
   }
   trace.head.classes.forEach((name, cls) => {
     if (!cls) return;
@@ -377,18 +540,29 @@ function drawClasses(canvas, trace, view, shown) {
   lostBands(g, trace, view, width, height, false);
 }
 
+/** @param {HTMLCanvasElement} canvas @param {Trace} trace @param {View} view @param {Uint8Array} shown */
 function drawSlices(canvas, trace, view, shown) {
   const s = surface(canvas);
   if (!s) return;
-  const { g, width, height } = s, { c } = trace, top = 4, bottom = height - 9;
+  const { g, width, height } = s,
+    { c } = trace,
+    top = 4,
+    bottom = height - 9;
   timeGrid(g, view, width, height);
   const n = c["s.start"].length;
   let end = -1;
-  for (let i = Math.max(0, lowerBound(n, (k) => c["s.start"][k] >= view.t0) - 1); i < n && c["s.start"][i] <= view.t1; i++) {
-    const x0 = view.x(c["s.start"][i]), x1 = view.x(c["s.start"][i] + c["s.lasts"][i]), place = trace.byPid.get(c["s.pid"][i]);
-    if (x1 < 0 || x1 - end < 0.5 || place !== undefined && !shown[place]) continue;
+  for (
+    let i = Math.max(0, lowerBound(n, (k) => c["s.start"][k] >= view.t0) - 1);
+    i < n && c["s.start"][i] <= view.t1;
+    i++
+  ) {
+    const x0 = view.x(c["s.start"][i]),
+      x1 = view.x(c["s.start"][i] + c["s.lasts"][i]),
+      place = trace.byPid.get(c["s.pid"][i]);
+    if (x1 < 0 || x1 - end < 0.5 || (place !== undefined && !shown[place])) continue;
     end = x1;
-    const wide = Math.max(1, x1 - x0), name = trace.head.classes[c["s.cls"][i]];
+    const wide = Math.max(1, x1 - x0),
+      name = trace.head.classes[c["s.cls"][i]];
     g.fillStyle = theme.patterns[name] || theme.colours.soft;
     g.fillRect(x0, top, wide, bottom - top);
     g.fillStyle = theme.classes[c["s.cls"][i]];
@@ -406,17 +580,24 @@ function drawSlices(canvas, trace, view, shown) {
   lostBands(g, trace, view, width, height, false);
 }
 
-/** Where CFQ waited for the next request of a queue, and where a queue was preempted. */
+/**
+ * Where CFQ waited for the next request of a queue, and where a queue was preempted.
+ * @param {Context} g @param {Trace} trace @param {View} view @param {Uint8Array} shown @param {number} height
+ */
 function drawIdles(g, trace, view, shown, height) {
   const { c } = trace;
   g.fillStyle = theme.colours.ink;
-  for (const [name, letter] of [["idles", "…"], ["preemptions", "▼"]]) {
+  for (const [name, letter] of [
+    ["idles", "…"],
+    ["preemptions", "▼"],
+  ]) {
     let end = -9;
     const times = c[`${name}.time`];
     const first = lowerBound(times.length, (i) => times[i] >= view.t0);
     for (let i = first; i < times.length && times[i] <= view.t1; i++) {
-      const x = view.x(times[i]), place = trace.byPid.get(c[`${name}.pid`][i]);
-      if (x - end < 9 || place !== undefined && !shown[place]) continue;
+      const x = view.x(times[i]),
+        place = trace.byPid.get(c[`${name}.pid`][i]);
+      if (x - end < 9 || (place !== undefined && !shown[place])) continue;
       g.fillText(letter, x - 4, name === "idles" ? height - 7 : 5);
       end = x;
     }
@@ -425,26 +606,46 @@ function drawIdles(g, trace, view, shown, height) {
 
 // --- tokens and deadlines ---
 
-/** Lines, or marks, of values by process; those below zero are marked with a cross. */
-function drawSeries(canvas, trace, view, shown, name, format, asLine) {
+/**
+ * Lines, or marks, of values by process; those below zero are marked with a cross.
+ * @param {HTMLCanvasElement} canvas @param {Trace} trace @param {View} view @param {Uint8Array} shown
+ * @param {Panel} panel
+ */
+function drawSeries(canvas, trace, view, shown, { name, values: about }) {
   const s = surface(canvas);
   if (!s) return;
-  const { g, width, height } = s, { c } = trace;
-  const times = c[`${name}.time`], values = c[`${name}.value`], series = [];
+  const { g, width, height } = s,
+    { c } = trace,
+    asLine = Boolean(about?.line),
+    inBytes = about?.unit === "bytes";
+  const times = c[`${name}.time`],
+    values = c[`${name}.value`];
+  /** @type {[number, number[]][]} */
+  const series = [];
   timeGrid(g, view, width, height);
-  let low = 0, high = 0;
+  let low = 0,
+    high = 0;
   [...trace.seriesRows(name)].forEach(([pid, rows], rank) => {
     const place = trace.byPid.get(pid);
     if (place !== undefined && !shown[place]) return;
     // a line begins with the message before the view and ends with the one behind it
     const first = Math.max(0, lowerBound(rows.length, (k) => times[rows[k]] >= view.t0) - Number(asLine));
     const last = lowerBound(rows.length, (k) => times[rows[k]] > view.t1);
-    for (let k = first; k < last; k++) { low = Math.min(low, values[rows[k]]); high = Math.max(high, values[rows[k]]); }
+    for (let k = first; k < last; k++) {
+      low = Math.min(low, values[rows[k]]);
+      high = Math.max(high, values[rows[k]]);
+    }
     series.push([rank, rows.slice(first, last + Number(asLine))]);
   });
   if (high === low) high = low + 1;
-  const y = (value) => height - 7 - (value - low) / (high - low) * (height - 14);
-  if (low < 0) { g.fillStyle = theme.patterns.idle; g.globalAlpha = 0.25; g.fillRect(0, y(0), width, height - y(0)); g.globalAlpha = 1; }
+  /** @param {number} value */
+  const y = (value) => height - 7 - ((value - low) / (high - low)) * (height - 14);
+  if (low < 0) {
+    g.fillStyle = theme.patterns.idle;
+    g.globalAlpha = 0.25;
+    g.fillRect(0, y(0), width, height - y(0));
+    g.globalAlpha = 1;
+  }
   for (const [rank, rows] of series) {
     g.strokeStyle = g.fillStyle = theme.colours[`p${rank % 6}`];
     if (asLine) seriesLine(g, view, times, values, rows, y, rank);
@@ -456,22 +657,47 @@ function drawSeries(canvas, trace, view, shown, name, format, asLine) {
   g.lineTo(width, y(0));
   g.stroke();
   // bytes are counted in powers of 1024
-  const unit = name === "tokens" ? 1024 ** Math.floor(Math.log2(high - low) / 10) : 1;
-  for (const value of ticks(low / unit, high / unit, 3).values) label(g, format(value * unit), 4, y(value * unit), theme.colours.soft);
+  /** @param {number} value */
+  const format = (value) => (inBytes ? formatBytes(value) : formatSpan(value * 1000));
+  const unit = inBytes ? 1024 ** Math.floor(Math.log2(high - low) / 10) : 1;
+  for (const value of ticks(low / unit, high / unit, 3).values)
+    label(g, format(value * unit), 4, y(value * unit), theme.colours.soft);
   lostBands(g, trace, view, width, height, false);
 }
 
+/**
+ * @param {Context} g @param {View} view @param {Numbers} times @param {Numbers} values @param {number[]} rows
+ * @param {(value: number) => number} y @param {number} rank
+ */
 function seriesLine(g, view, times, values, rows, y, rank) {
   g.lineWidth = 1.4;
   g.setLineDash(rows.length < 6000 ? PROCESS_DASHES[rank % 6] : []);
   g.beginPath();
-  let before = null, column = -1, low = 0, high = 0;
-  const flush = () => { if (column >= 0 && high > low) { g.moveTo(column, high); g.lineTo(column, low); g.moveTo(column, before); } };
+  let before = NaN,
+    column = -1,
+    low = 0,
+    high = 0;
+  const flush = () => {
+    if (column >= 0 && high > low) {
+      g.moveTo(column, high);
+      g.lineTo(column, low);
+      g.moveTo(column, before);
+    }
+  };
   for (const i of rows) {
-    const x = view.x(times[i]), py = y(values[i]);
-    if (before === null) g.moveTo(x, py);
-    else if (Math.round(x) === column) { low = Math.min(low, py); high = Math.max(high, py); before = py; continue; }
-    else { flush(); g.lineTo(x, before); g.lineTo(x, py); }
+    const x = view.x(times[i]),
+      py = y(values[i]);
+    if (Number.isNaN(before)) g.moveTo(x, py);
+    else if (Math.round(x) === column) {
+      low = Math.min(low, py);
+      high = Math.max(high, py);
+      before = py;
+      continue;
+    } else {
+      flush();
+      g.lineTo(x, before);
+      g.lineTo(x, py);
+    }
     column = Math.round(x);
     low = high = before = py;
   }
@@ -480,13 +706,22 @@ function seriesLine(g, view, times, values, rows, y, rank) {
   g.setLineDash([]);
 }
 
+/**
+ * @param {Context} g @param {View} view @param {Numbers} times @param {Numbers} values @param {number[]} rows
+ * @param {(value: number) => number} y @param {number} rank
+ */
 function seriesMarks(g, view, times, values, rows, y, rank) {
-  let column = -1, lowest = 0;
+  let column = -1,
+    lowest = 0;
+  /** @param {number} x @param {number} value */
   const put = (x, value) => mark(g, value < 0 ? UNFINISHED : rank % 3, x, y(value), 2);
   g.lineWidth = 1.4;
   for (const i of rows) {
     const x = Math.round(view.x(times[i]) / 2) * 2;
-    if (x === column) { lowest = Math.min(lowest, values[i]); continue; }
+    if (x === column) {
+      lowest = Math.min(lowest, values[i]);
+      continue;
+    }
     if (column >= 0) put(column, lowest);
     column = x;
     lowest = values[i];
@@ -496,17 +731,24 @@ function seriesMarks(g, view, times, values, rows, y, rank) {
 
 // --- throughput (part 5) ---
 
-/** Bytes completed in each step of time: of all shown processes, and of the first few. */
+/**
+ * Bytes completed in each step of time: of all shown processes, and of the first few.
+ * @param {Trace} trace @param {View} view @param {Uint8Array} shown @param {number[]} few
+ */
 function throughput(trace, view, shown, few) {
   const { c, byCompletion, completionTimes } = trace;
-  const step = niceStep(view.span, Math.min(150, view.width / 6)), from = Math.floor(view.t0 / step) * step;
+  const step = niceStep(view.span, Math.min(150, view.width / 6)),
+    from = Math.floor(view.t0 / step) * step;
   const count = Math.ceil((view.t1 - from) / step) + 1;
-  const total = new Float64Array(count), each = new Map(few.map((place) => [place, new Float64Array(count)]));
+  const total = new Float64Array(count),
+    each = new Map(few.map((place) => [place, new Float64Array(count)]));
   const first = lowerBound(completionTimes.length, (i) => completionTimes[i] >= from);
   for (let n = first; n < completionTimes.length && completionTimes[n] < from + count * step; n++) {
-    const i = byCompletion[n], place = c["r.process"][i];
+    const i = byCompletion[n],
+      place = c["r.process"][i];
     if (!shown[place]) continue;
-    const bin = Math.floor((completionTimes[n] - from) / step), length = c["r.length"][i];
+    const bin = Math.floor((completionTimes[n] - from) / step),
+      length = c["r.length"][i];
     total[bin] += length;
     const mine = each.get(place);
     if (mine) mine[bin] += length;
@@ -514,23 +756,37 @@ function throughput(trace, view, shown, few) {
   return { step, from, total, each };
 }
 
+/**
+ * @param {HTMLCanvasElement} canvas @param {Trace} trace @param {View} view @param {Uint8Array} shown
+ * @param {number[]} few
+ */
 function drawThroughput(canvas, trace, view, shown, few) {
   const s = surface(canvas);
   if (!s) return;
-  const { g, width, height } = s, { step, from, total, each } = throughput(trace, view, shown, few);
+  const { g, width, height } = s,
+    { step, from, total, each } = throughput(trace, view, shown, few);
   timeGrid(g, view, width, height);
   const perSecond = 1e9 / step;
   const reserved = few.map((place) => trace.processes[place].reserved);
-  const most = Math.max(1, ...reserved.map((rate) => rate * 1.1), ...Array.from(total, (bytes) => bytes * perSecond)) * 1.05;
-  const y = (rate) => height - 5 - rate / most * (height - 12);
+  const most =
+    Math.max(1, ...reserved.map((rate) => rate * 1.1), ...Array.from(total, (bytes) => bytes * perSecond)) * 1.05;
+  /** @param {number} rate */
+  const y = (rate) => height - 5 - (rate / most) * (height - 12);
+  /** @type {[number, number][]} */
   const scale = ticks(0, most / 1048576, 4).values.map((value) => [value, Math.round(y(value * 1048576)) + 0.5]);
   g.strokeStyle = theme.colours.grid;
   g.beginPath();
-  for (const [, at] of scale) { g.moveTo(0, at); g.lineTo(width, at); }
+  for (const [, at] of scale) {
+    g.moveTo(0, at);
+    g.lineTo(width, at);
+  }
   g.stroke();
+  /** @param {Float64Array | undefined} bins */
   const path = (bins) => {
-    bins.forEach((bytes, bin) => {
-      const x0 = view.x(from + bin * step), x1 = view.x(from + (bin + 1) * step), at = y(bytes * perSecond);
+    bins?.forEach((bytes, bin) => {
+      const x0 = view.x(from + bin * step),
+        x1 = view.x(from + (bin + 1) * step),
+        at = y(bytes * perSecond);
       g.lineTo(x0, at);
       g.lineTo(x1, at);
     });
@@ -574,43 +830,70 @@ function drawThroughput(canvas, trace, view, shown, few) {
   g.lineDashOffset = 0;
   for (const [place, rank, at] of promised) {
     const text = `${trace.processes[place].name} reserved ${formatBytes(reserved[rank], "/s")}`;
-    label(g, text, width - g.measureText(text).width - 6 - (rank % 3) * 165, Math.max(7, at - 9 - Math.floor(rank / 3) * 14), theme.colours[`p${rank % 6}`]);
+    label(
+      g,
+      text,
+      width - g.measureText(text).width - 6 - (rank % 3) * 165,
+      Math.max(7, at - 9 - Math.floor(rank / 3) * 14),
+      theme.colours[`p${rank % 6}`],
+    );
   }
   for (const [value, at] of scale) label(g, `${short(value)} MiB/s`, 4, Math.min(at, height - 7), theme.colours.soft);
   lostBands(g, trace, view, width, height, false);
 }
 
+/** What draws each panel of the table in panels.py that is not one of values. @type {Record<string, Painter>} */
+const PAINTERS = { position: drawHead, classes: drawClasses, slices: drawSlices, throughput: drawThroughput };
+
 // --- the axis and the overview ---
 
-function drawAxis(canvas, trace, view) {
+/** @param {HTMLCanvasElement} canvas @param {View} view */
+function drawAxis(canvas, view) {
   const s = surface(canvas);
   if (!s) return;
-  const { g, width, height } = s, { step, values } = ticks(view.t0, view.t1, width / 110);
+  const { g, width, height } = s,
+    { step, values } = ticks(view.t0, view.t1, width / 110);
   g.fillStyle = theme.colours.ink;
   g.strokeStyle = theme.colours.soft;
   for (const time of values) {
-    const x = view.x(time), text = `${formatTime(time, step)} s`;
+    const x = view.x(time),
+      text = `${formatTime(time, step)} s`;
     g.beginPath();
     g.moveTo(x, height - 5);
     g.lineTo(x, height);
     g.stroke();
-    g.fillText(text, Math.min(Math.max(2, x - g.measureText(text).width / 2), width - g.measureText(text).width - 2), height - 12);
+    g.fillText(
+      text,
+      Math.min(Math.max(2, x - g.measureText(text).width / 2), width - g.measureText(text).width - 2),
+      height - 12,
+    );
   }
 }
 
+/** @param {HTMLCanvasElement} canvas @param {Trace} trace @param {View} view */
 function drawOverview(canvas, trace, view) {
   const s = surface(canvas);
   if (!s) return;
-  const { g, width, height } = s, bins = trace.overview, most = Math.max(1, ...bins);
+  const { g, width, height } = s,
+    bins = trace.overview,
+    most = Math.max(1, ...bins);
   g.fillStyle = theme.colours.grid;
   g.fillRect(0, 0, width, height);
   g.fillStyle = theme.colours.soft;
-  bins.forEach((bytes, n) => g.fillRect(n * width / bins.length, height - bytes / most * (height - 2), width / bins.length, height));
+  bins.forEach((bytes, n) =>
+    g.fillRect((n * width) / bins.length, height - (bytes / most) * (height - 2), width / bins.length, height),
+  );
   for (const lost of trace.head.lost) {
     g.fillStyle = theme.colours.lost;
-    g.fillRect(lost.start / trace.duration * width, 0, Math.max(2, (lost.end - lost.start) / trace.duration * width), height);
+    g.fillRect(
+      (lost.start / trace.duration) * width,
+      0,
+      Math.max(2, ((lost.end - lost.start) / trace.duration) * width),
+      height,
+    );
   }
-  const x0 = Math.max(0, view.t0 / trace.duration * width), x1 = Math.min(width, view.t1 / trace.duration * width);
+  const x0 = Math.max(0, (view.t0 / trace.duration) * width),
+    x1 = Math.min(width, (view.t1 / trace.duration) * width);
   g.fillStyle = theme.colours.paper;
   g.globalAlpha = 0.65;
   g.fillRect(0, 0, x0, height);

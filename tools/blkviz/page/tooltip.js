@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 // What is said about the thing that is pointed at: all events of a request, a call, a slice.
 
-const ERRORS = { 5: "EIO", 11: "EAGAIN", 28: "ENOSPC", 61: "ENODATA", 84: "EILSEQ", 95: "EOPNOTSUPP", 110: "ETIMEDOUT", 121: "EREMOTEIO" };
+/** @type {Record<number, string>} */
+const ERRORS = {
+  5: "EIO",
+  11: "EAGAIN",
+  28: "ENOSPC",
+  61: "ENODATA",
+  84: "EILSEQ",
+  95: "EOPNOTSUPP",
+  110: "ETIMEDOUT",
+  121: "EREMOTEIO",
+};
 
 class Tooltip {
+  /** @param {HTMLElement} element */
   constructor(element) {
     this.element = element;
     this.kept = false;
@@ -11,6 +22,7 @@ class Tooltip {
     this.loading = Promise.resolve();
   }
 
+  /** @param {boolean} [force] */
   hide(force = false) {
     if (this.kept && !force) return;
     this.kept = false;
@@ -25,7 +37,11 @@ class Tooltip {
     this.element.classList.add("kept");
   }
 
-  /** Show content made by `fill`, unless it is there already. */
+  /**
+   * Show content made by `fill`, unless it is there already.
+   * @param {string} key @param {number} x @param {number} y
+   * @param {(element: HTMLElement, still: () => boolean) => void | Promise<void>} fill
+   */
   show(key, x, y, fill) {
     if (this.kept) return this.loading;
     if (this.key !== key) {
@@ -38,6 +54,7 @@ class Tooltip {
     return this.loading;
   }
 
+  /** @param {number} x @param {number} y */
   place(x, y) {
     const { offsetWidth, offsetHeight } = this.element;
     const left = x + 16 + offsetWidth < innerWidth ? x + 16 : Math.max(4, x - offsetWidth - 16);
@@ -47,6 +64,12 @@ class Tooltip {
   }
 }
 
+/**
+ * A new child of an element.
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {HTMLElement} parent @param {K} tag @param {string} [text] @param {string} [className]
+ * @returns {HTMLElementTagNameMap[K]}
+ */
 function add(parent, tag, text, className) {
   const child = document.createElement(tag);
   if (text !== undefined) child.textContent = text;
@@ -55,20 +78,34 @@ function add(parent, tag, text, className) {
   return child;
 }
 
+/** @param {Trace} trace @param {number} pid */
 const processName = (trace, pid) => {
   const place = trace.byPid.get(pid);
   return place === undefined ? String(pid) : `${trace.processes[place].name} (${pid})`;
 };
 
+/** @param {Trace} trace @param {number} i */
 function requestTitle(trace, i) {
-  const { c } = trace, length = c["r.length"][i];
+  const { c } = trace,
+    length = c["r.length"][i];
   const io = kindOfIo(c["r.category"][i]);
-  const verb = io.startsWith("R") ? "read" : io.startsWith("W") ? "write" : io.startsWith("D") ? "discard" : io.startsWith("F") ? "flush" : io;
+  const verb = io.startsWith("R")
+    ? "read"
+    : io.startsWith("W")
+      ? "write"
+      : io.startsWith("D")
+        ? "discard"
+        : io.startsWith("F")
+          ? "flush"
+          : io;
   return `${verb} ${formatBytes(length)} at sector ${c["r.sector"][i]}: ${KINDS[trace.kind[i]]}`;
 }
 
+/** @param {Trace} trace @param {number} i */
 function requestFacts(trace, i) {
-  const { c, head } = trace, flags = c["r.flags"][i], facts = [];
+  const { c, head } = trace,
+    flags = c["r.flags"][i],
+    facts = [];
   facts.push(`by ${processName(trace, trace.processes[c["r.process"][i]].pid)}`);
   if (c["r.in_queue"][i] >= 0) facts.push(`queue to dispatch ${formatSpan(c["r.in_queue"][i])}`);
   if (flags & 1) facts.push("its dispatch is not in the trace");
@@ -81,7 +118,11 @@ function requestFacts(trace, i) {
   return facts.join(", ");
 }
 
-/** All of a request: facts, then a table of its events. */
+/**
+ * All of a request: facts, then a table of its events.
+ * @param {HTMLElement} element @param {Trace} trace @param {number} i @param {() => boolean} still
+ * @param {() => void} close
+ */
 async function fillRequest(element, trace, i, still, close) {
   const button = add(element, "button", "✕");
   button.setAttribute("aria-label", "close");
@@ -94,7 +135,8 @@ async function fillRequest(element, trace, i, still, close) {
   if (call >= 0) add(element, "p", `in ${callTitle(trace, call)}`);
   const table = add(element, "table");
   const titles = add(table, "tr");
-  for (const title of ["time (s)", "after (µs)", "event", "CPU", "PID", "I/O", "sector + blocks", "message"]) add(titles, "th", title);
+  for (const title of ["time (s)", "after (µs)", "event", "CPU", "PID", "I/O", "sector + blocks", "message"])
+    add(titles, "th", title);
   const events = await trace.eventsOf(i);
   if (!still()) return;
   for (const event of events) {
@@ -111,23 +153,42 @@ async function fillRequest(element, trace, i, still, close) {
   }
 }
 
+/** @param {Trace} trace @param {number} i */
 function callTitle(trace, i) {
-  const { c, head } = trace, flags = c["c.flags"][i], words = [head.operations[c["c.op"][i]]];
-  for (const [name, word] of [["inode", "ino"], ["offset", "off"], ["length", "len"]]) {
+  const { c, head } = trace,
+    flags = c["c.flags"][i],
+    words = [head.operations[c["c.op"][i]]];
+  for (const [name, word] of [
+    ["inode", "ino"],
+    ["offset", "off"],
+    ["length", "len"],
+  ]) {
     if (c[`c.${name}`][i] >= 0) words.push(`${word} ${c[`c.${name}`][i]}`);
   }
   words.push(flags & 2 ? "(not left in this trace)" : `ret ${c["c.result"][i]}`, formatSpan(c["c.lasts"][i]));
   return words.join(" ");
 }
 
+/** @param {HTMLElement} element @param {Trace} trace @param {number} i */
 function fillCall(element, trace, i) {
   add(element, "h3", callTitle(trace, i));
-  add(element, "p", `by ${processName(trace, trace.processes[trace.c["c.process"][i]].pid)}, from ${formatTime(trace.c["c.start"][i])} s to ${formatTime(trace.callEnd[i])} s`);
+  add(
+    element,
+    "p",
+    `by ${processName(trace, trace.processes[trace.c["c.process"][i]].pid)}, ` +
+      `from ${formatTime(trace.c["c.start"][i])} s to ${formatTime(trace.callEnd[i])} s`,
+  );
 }
 
+/** @param {HTMLElement} element @param {Trace} trace @param {number} i */
 function fillSlice(element, trace, i) {
   const { c, head } = trace;
   add(element, "h3", `slice of ${processName(trace, c["s.pid"][i])}`);
-  add(element, "p", `${head.classes[c["s.cls"][i]]}${c["s.level"][i]}, ${c["s.sync"][i] ? "synchronous" : "asynchronous"}, ` +
-    `${formatSpan(c["s.lasts"][i])} of ${formatSpan(c["s.length_us"][i] * 1000)}, ${c["s.dispatched"][i]} requests, ended by: ${head.expired[c["s.why"][i]] || "unknown"}`);
+  add(
+    element,
+    "p",
+    `${head.classes[c["s.cls"][i]]}${c["s.level"][i]}, ${c["s.sync"][i] ? "synchronous" : "asynchronous"}, ` +
+      `${formatSpan(c["s.lasts"][i])} of ${formatSpan(c["s.length_us"][i] * 1000)}, ` +
+      `${c["s.dispatched"][i]} requests, ended by: ${head.expired[c["s.why"][i]] || "unknown"}`,
+  );
 }

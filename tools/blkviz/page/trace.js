@@ -2,33 +2,60 @@
 // The trace in the page: columns, the order of completions, one lane a process,
 // and the figures of a range of time. Times are ns from the first event.
 
-const CACHED = 0, SEQUENTIAL = 1, SEEK = 2, UNFINISHED = 3;
+const CACHED = 0,
+  SEQUENTIAL = 1,
+  SEEK = 2,
+  UNFINISHED = 3;
 const KINDS = ["cached", "sequential", "seek", "unfinished"];
-const NOT_WHOLE = 7, NO_DISPATCH = 1, OPEN = 6;
+const NOT_WHOLE = 7,
+  NO_DISPATCH = 1,
+  OPEN = 6;
+
+const NO_ROWS = { rows: new Int32Array(0), longest: 0 };
 
 class Trace {
-  constructor(head, columns) {
+  /** When each request was completed, and its kind. */
+  completed = new Float64Array(0);
+  kind = new Uint8Array(0);
+  minSector = Infinity;
+  maxSector = 0;
+  callEnd = new Float64Array(0);
+  /** Requests in the order of their completions, and when those were. */
+  byCompletion = new Int32Array(0);
+  completionTimes = new Float64Array(0);
+  /** Rows of the series by process. @type {Record<string, Map<number, number[]>>} */
+  series = {};
+  /** The second chunk, when it is there. @type {Promise<void> | undefined} */
+  eventsReady = undefined;
+  /** @type {Columns} */
+  e = {};
+  firstEvent = new Float64Array(0);
+  /** Messages by event. @type {Map<number, string>} */
+  texts = new Map();
+
+  /** @param {Head} head @param {Columns} columns @param {() => string} eventsText the second chunk */
+  constructor(head, columns, eventsText) {
     this.head = head;
     this.c = columns;
+    this.eventsText = eventsText;
     this.duration = Math.max(head.duration, 1);
+    this.begin = Math.min(head.begin, this.duration - 1);
     this.processes = head.processes;
     this.byPid = new Map(head.processes.map((process, place) => [process.pid, place]));
     this.requests = columns["r.dispatched"].length;
     this.calls = columns["c.start"].length;
     this.prepareRequests();
-    this.lanes = this.processes.map((process, place) => ({ process, place }));
+    /** @type {Lane[]} */
+    this.lanes = this.processes.map((process, place) => ({ process, place, requests: NO_ROWS, calls: NO_ROWS }));
     this.fillLanes("requests", columns["r.process"], columns["r.dispatched"], this.completed);
     this.fillLanes("calls", columns["c.process"], columns["c.start"], this.callEnd);
     this.slices = rowsByPid(columns["s.pid"]);
     this.longest = this.lanes.reduce((most, lane) => Math.max(most, lane.requests.longest), 0);
     this.overview = new Float64Array(400);
     this.byCompletion.forEach((i) => {
-      const bin = Math.min(399, Math.floor(this.completed[i] / this.duration * 400));
+      const bin = Math.min(399, Math.floor((this.completed[i] / this.duration) * 400));
       this.overview[bin] += columns["r.length"][i];
     });
-    this.series = {};
-    this.eventsReady = null;
-    this.e = null;
   }
 
   prepareRequests() {
@@ -36,13 +63,17 @@ class Trace {
     const n = this.requests;
     this.completed = new Float64Array(n);
     this.kind = new Uint8Array(n);
-    this.minSector = Infinity;
-    this.maxSector = 0;
     for (let i = 0; i < n; i++) {
       const lasts = c["r.in_drive"][i];
       this.completed[i] = c["r.dispatched"][i] + lasts;
-      this.kind[i] = c["r.flags"][i] & NOT_WHOLE ? UNFINISHED
-        : lasts < this.head.cachedBelow ? CACHED : lasts > this.head.seekAbove ? SEEK : SEQUENTIAL;
+      this.kind[i] =
+        c["r.flags"][i] & NOT_WHOLE
+          ? UNFINISHED
+          : lasts < this.head.cachedBelow
+            ? CACHED
+            : lasts > this.head.seekAbove
+              ? SEEK
+              : SEQUENTIAL;
       if (c["r.length"][i]) {
         this.minSector = Math.min(this.minSector, c["r.sector"][i]);
         this.maxSector = Math.max(this.maxSector, c["r.sector"][i] + c["r.length"][i] / 512);
@@ -59,12 +90,18 @@ class Trace {
     this.completionTimes = Float64Array.from(this.byCompletion, (i) => times[i]);
   }
 
-  /** The rows of each process of a series; the places of the processes choose colour and line. */
+  /**
+   * The rows of each process of a series; the places of the processes choose colour and line.
+   * @param {string} name
+   */
   seriesRows(name) {
-    return this.series[name] ||= new Map([...rowsByPid(this.c[`${name}.pid`])].sort((a, b) => a[0] - b[0]));
+    return (this.series[name] ||= new Map([...rowsByPid(this.c[`${name}.pid`])].sort((a, b) => a[0] - b[0])));
   }
 
-  /** Rows of each process, in the order of time, and the longest of them. */
+  /**
+   * Rows of each process, in the order of time, and the longest of them.
+   * @param {"requests" | "calls"} what @param {Numbers} process @param {Numbers} start @param {Numbers} end
+   */
   fillLanes(what, process, start, end) {
     const counts = new Int32Array(this.lanes.length);
     for (let i = 0; i < process.length; i++) counts[process[i]]++;
@@ -77,17 +114,37 @@ class Trace {
     }
   }
 
-  /** Rows of a lane that touch [t0, t1]: [first, last) in its order, some before t0 included. */
+  /**
+   * Rows of a lane that touch [t0, t1]: [first, last) in its order, some before t0 included.
+   * @param {Int32Array} rows @param {Numbers} start @param {number} longest @param {number} t0 @param {number} t1
+   */
   range(rows, start, longest, t0, t1) {
-    return [lowerBound(rows.length, (i) => start[rows[i]] >= t0 - longest),
-            lowerBound(rows.length, (i) => start[rows[i]] > t1)];
+    return [
+      lowerBound(rows.length, (i) => start[rows[i]] >= t0 - longest),
+      lowerBound(rows.length, (i) => start[rows[i]] > t1),
+    ];
   }
 
-  /** What the table and the histograms of a lane show for [t0, t1]. */
+  /**
+   * What the table and the histograms of a lane show for [t0, t1].
+   * @param {Lane} lane @param {number} t0 @param {number} t1
+   */
   figures(lane, t0, t1) {
     const { c } = this;
-    const found = { bytes: 0, requests: 0, calls: 0, files: 0, reads: new Float64Array(READ_BINS),
-                    drive: new Float64Array(DRIVE_BINS), readCount: 0, driveCount: 0 };
+    /** @type {Figures} */
+    const found = {
+      bytes: 0,
+      requests: 0,
+      calls: 0,
+      files: 0,
+      reads: new Float64Array(READ_BINS),
+      drive: new Float64Array(DRIVE_BINS),
+      readCount: 0,
+      driveCount: 0,
+      bandwidth: 0,
+      filesPerSecond: 0,
+      requestBytes: 0,
+    };
     const rows = lane.requests.rows;
     const [first, last] = this.range(rows, c["r.dispatched"], lane.requests.longest, t0, t1);
     for (let k = first; k < last; k++) {
@@ -113,51 +170,82 @@ class Trace {
       found.readCount++;
       found.reads[readBin(c["c.lasts"][i])]++;
     }
-    const seconds = (t1 - t0) / 1e9;
-    found.bandwidth = found.bytes / seconds;
-    found.filesPerSecond = found.files / seconds;
+    const seconds = timeIn(lane.process, t0, t1) / 1e9;
+    found.bandwidth = seconds ? found.bytes / seconds : 0;
+    found.filesPerSecond = seconds ? found.files / seconds : 0;
     found.requestBytes = found.requests ? found.bytes / found.requests : 0;
     return found;
   }
 
-  /** The events of a request, oldest first; loads the second chunk when first asked. */
+  /**
+   * The events of a request, oldest first; loads the second chunk when first asked.
+   * @param {number} request
+   */
   async eventsOf(request) {
     await this.loadEvents();
     const found = [];
-    for (let k = this.firstEvent[request]; k < this.firstEvent[request + 1]; k++) found.push(this.event(this.e["r.event"][k]));
+    for (let k = this.firstEvent[request]; k < this.firstEvent[request + 1]; k++)
+      found.push(this.event(this.e["r.event"][k]));
     return found;
   }
 
+  /** @param {number} index */
   event(index) {
     const { e, head } = this;
     const action = e["e.action"][index];
-    return { time: e["e.time"][index], action, letter: head.letters[action] || "?", word: head.words[action] || "unknown",
-             cpu: e["e.cpu"][index], pid: e["e.pid"][index], sector: e["e.sector"][index], length: e["e.length"][index],
-             category: e["e.category"][index], error: e["e.error"][index], text: this.texts.get(index) || "" };
+    return {
+      time: e["e.time"][index],
+      action,
+      letter: head.letters[action] || "?",
+      word: head.words[action] || "unknown",
+      cpu: e["e.cpu"][index],
+      pid: e["e.pid"][index],
+      sector: e["e.sector"][index],
+      length: e["e.length"][index],
+      category: e["e.category"][index],
+      error: e["e.error"][index],
+      text: this.texts.get(index) || "",
+    };
   }
 
   loadEvents() {
     this.eventsReady ||= (async () => {
-      this.e = await unpack(this.eventsText(), this.head.columns.events);
+      const { columns, texts } = await unpack(this.eventsText(), this.head.columns.events);
+      this.e = columns;
       this.firstEvent = new Float64Array(this.requests + 1);
       for (let i = 0; i < this.requests; i++) this.firstEvent[i + 1] = this.firstEvent[i] + this.c["r.events"][i];
-      this.texts = new Map();
-      this.e["m.event"].forEach((index, k) => this.texts.set(index, this.e["m.text"][k]));
+      this.e["m.event"].forEach((index, k) => this.texts.set(index, texts["m.text"][k]));
     })();
     return this.eventsReady;
   }
 }
 
 // Histogram of read(): three bins a decade from 10 us on; of the drive: 0.5 ms, cut at 20 ms.
-const READ_BINS = 19, DRIVE_BINS = 40, DRIVE_BIN_NS = 500000;
+const READ_BINS = 19,
+  DRIVE_BINS = 40,
+  DRIVE_BIN_NS = 500000;
 
+/** @param {number} ns */
 function readBin(ns) {
   return Math.min(READ_BINS - 1, Math.max(0, Math.floor(3 * Math.log10(ns / 10000) + 1e-9)));
 }
 
-/** The first i in [0, n) for which test(i), or n. */
+/**
+ * How much of [t0, t1] a process was there: see Process.time_in() in tables.py.
+ * @param {Process} process @param {number} t0 @param {number} t1
+ */
+function timeIn(process, t0, t1) {
+  const there = Math.min(process.last, t1) - Math.max(process.first, t0);
+  return there >= 0 ? Math.min(there + process.pause, t1 - t0) : 0;
+}
+
+/**
+ * The first i in [0, n) for which test(i), or n.
+ * @param {number} n @param {(i: number) => boolean} test
+ */
 function lowerBound(n, test) {
-  let low = 0, high = n;
+  let low = 0,
+    high = n;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (test(middle)) high = middle;
@@ -168,11 +256,13 @@ function lowerBound(n, test) {
 
 // --- words for numbers ---
 
+/** @param {number} ns @param {number} [step] */
 function formatTime(ns, step = 0) {
   const digits = step ? Math.min(9, Math.max(0, Math.ceil(-Math.log10(step / 1e9)))) : 6;
   return (ns / 1e9).toFixed(digits);
 }
 
+/** @param {number} ns */
 function formatSpan(ns) {
   const size = Math.abs(ns);
   if (size < 1e3) return `${ns.toFixed(0)} ns`;
@@ -181,21 +271,42 @@ function formatSpan(ns) {
   return `${short(ns / 1e9)} s`;
 }
 
+/** @param {number} bytes @param {string} [suffix] */
 function formatBytes(bytes, suffix = "") {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  let size = Math.abs(bytes), unit = 0;
-  while (size >= 1024 && unit < 4) { size /= 1024; unit++; }
+  let size = Math.abs(bytes),
+    unit = 0;
+  while (size >= 1024 && unit < 4) {
+    size /= 1024;
+    unit++;
+  }
   return `${bytes < 0 ? "-" : ""}${short(size)} ${units[unit]}${suffix}`;
 }
 
+/** @param {number} value */
 function short(value) {
   const size = Math.abs(value);
   return Number.isInteger(value) && size < 1e6 ? String(value) : value.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0);
 }
 
+/** @param {number} category */
 function kindOfIo(category) {
-  let word = category & 0x2000 ? "D" : category & 0x3f0000 ? "Z" : category & 0x400000 ? "WZ" : category & 2 ? "W" : category & 1 ? "R" : "N";
+  let word =
+    category & 0x2000
+      ? "D"
+      : category & 0x3f0000
+        ? "Z"
+        : category & 0x400000
+          ? "WZ"
+          : category & 2
+            ? "W"
+            : category & 1
+              ? "R"
+              : "N";
   if (category & 4) word = "F" + word;
-  for (const [bit, letter] of [[0x8000, "F"], [0x800, "A"], [8, "S"], [0x1000, "M"]]) if (category & bit) word += letter;
+  if (category & 0x8000) word += "F";
+  if (category & 0x800) word += "A";
+  if (category & 8) word += "S";
+  if (category & 0x1000) word += "M";
   return word;
 }

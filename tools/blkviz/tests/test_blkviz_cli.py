@@ -8,25 +8,25 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 import urllib.request
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from blkviz import live, model, parse, perfetto, record, synth
-from blkviz.errors import NoTraceError
-from blkviz.parse import Source
+from tools.blkviz import live, model, parse, perfetto, record, synth
+from tools.blkviz.errors import NoTraceError
+from tools.blkviz.parse import Source
 
 TOOL = Path(__file__).resolve().parents[1] / "blkviz"
 
 
 def blkviz(*words: object, data: bytes | None = None, env: dict[str, str] | None = None,
            cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([sys.executable, TOOL, *map(str, words)], input=data, capture_output=True, check=False,
+    return subprocess.run([TOOL, *map(str, words)], input=data, capture_output=True, check=False,
                           env={**os.environ, **(env or {})}, cwd=cwd)
 
 
@@ -256,7 +256,7 @@ def test_interrupted_record_switches_off_and_keeps_the_trace(
     machine: dict[str, str], tmp_path: Path, number: signal.Signals, times: int
 ) -> None:
     running = subprocess.Popen(
-        [sys.executable, TOOL, "record", "-o", tmp_path / "base", "sdx", "--", "sleep", "100"],
+        [TOOL, "record", "-o", tmp_path / "base", "sdx", "--", "sleep", "100"],
         env={**os.environ, **machine}, stderr=subprocess.PIPE, preexec_fn=heed_all)
     try:
         wait_for((tmp_path / "sys/during").exists)
@@ -276,7 +276,7 @@ def test_interrupted_record_switches_off_and_keeps_the_trace(
 
 def test_record_behind_nohup_goes_on(machine: dict[str, str], tmp_path: Path) -> None:
     running = subprocess.Popen(
-        [sys.executable, TOOL, "record", "-o", tmp_path / "base", "sdx", "--", "sh", "-c", "sleep 2; exit 7"],
+        [TOOL, "record", "-o", tmp_path / "base", "sdx", "--", "sh", "-c", "sleep 2; exit 7"],
         env={**os.environ, **machine}, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     try:
         wait_for((tmp_path / "sys/during").exists)
@@ -309,7 +309,7 @@ def test_record_tells_what_blktrace_says(machine: dict[str, str], tmp_path: Path
 
 def test_live_serves_what_has_come_so_far(tmp_path: Path) -> None:
     data = synth.make(4000).together()
-    serving = subprocess.Popen([sys.executable, TOOL, "--live", "-", "--port", "0"], stdin=subprocess.PIPE,
+    serving = subprocess.Popen([TOOL, "--live", "-", "--port", "0"], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, text=False,
                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     assert serving.stdin and serving.stdout
@@ -338,7 +338,7 @@ def test_live_serves_what_has_come_so_far(tmp_path: Path) -> None:
 def test_interrupted_live_ends_blktrace_and_switches_off(
     machine: dict[str, str], tmp_path: Path, number: signal.Signals
 ) -> None:
-    serving = subprocess.Popen([sys.executable, TOOL, "--live", "sdx", "--port", "0"], stdout=subprocess.PIPE,
+    serving = subprocess.Popen([TOOL, "--live", "sdx", "--port", "0"], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, env={**os.environ, **machine}, preexec_fn=heed_all)
     assert serving.stdout
     try:
@@ -377,11 +377,11 @@ def test_live_forgets_events_and_says_so_but_no_names(monkeypatch: pytest.Monkey
     assert whole.clock and head["clock"] == pytest.approx(whole.clock + (head["origin"] - whole.start) / 1e9, abs=1e-6)
 
 
-def until(url: str, enough) -> dict:
+def until(url: str, enough: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     for _ in range(100):
         with urllib.request.urlopen(url) as answer:
             if answer.status == 200:
-                head = json.load(answer)["head"]
+                head: dict[str, Any] = json.load(answer)["head"]
                 if enough(head):
                     return head
         time.sleep(0.2)
@@ -390,7 +390,7 @@ def until(url: str, enough) -> dict:
 
 def test_recording_needs_no_packages(tmp_path: Path) -> None:
     (tmp_path / "numpy.py").write_text("raise ImportError('no numpy here')\n")
-    env = {"PYTHONPATH": str(tmp_path), "BLKVIZ_AGAIN": "1"}
+    env = {"PYTHONPATH": str(tmp_path)}
     assert blkviz("record", "--help", env=env).returncode == 0
     viewer = blkviz("--help", env=env)
     assert viewer.returncode == 1 and b"needs numpy" in viewer.stderr

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
@@ -12,10 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blkviz import figure, model, parse, synth
-from blkviz.errors import NoTraceError
-from blkviz.model import Model
-from blkviz.parse import Source
+from tools.blkviz import figure, figures, model, parse, synth
+from tools.blkviz.errors import NoTraceError
+from tools.blkviz.model import Model
+from tools.blkviz.panels import PANELS
+from tools.blkviz.parse import Source
 
 pytest.importorskip("matplotlib")
 
@@ -37,8 +39,8 @@ def compose() -> Iterator[Callable[..., dict[str, Any]]]:
     """The axes of a picture of [T0, T1] by their names."""
     from matplotlib import pyplot
 
-    def composed(shown: Model, panels: list[str] | None = None, wanted: Sequence[str] = ()) -> dict[str, Any]:
-        drawn = figure.compose(shown, "the title", T0, T1, [*wanted], panels)
+    def composed(shown: Model, wanted: Sequence[str] = ()) -> dict[str, Any]:
+        drawn = figure.compose(shown, "the title", T0, T1, [*wanted])
         return {axes.get_label(): axes for axes in drawn.axes}
 
     yield composed
@@ -69,23 +71,24 @@ def inside(times: Any, shown: Model) -> Any:
 def test_all_that_the_trace_has_is_drawn(
     compose: Callable[..., dict[str, Any]], whole: dict[str, Any], found: Model
 ) -> None:
-    below = ["head", "classes", "slices", "tokens", "deadlines", "throughput"]
+    below = ["position", "classes", "slices", "tokens", "deadlines", "throughput"]
     assert [name for name in whole if "-" not in name] == below
     of_each = {f"{what}-{process.pid}" for process in found.processes for what in ("lane", "reads", "drive")}
     assert of_each == set(whole) - set(below)
     assert all(axes.get_xlim() == (T0, T1) for name, axes in whole.items() if not name.startswith(("reads", "drive")))
     without = compose(model_of(synth.make(4000, messages=False)))
-    assert [name for name in without if "-" not in name] == ["head", "classes", "throughput"]
+    assert [name for name in without if "-" not in name] == ["position", "classes", "throughput"]
     unreserved = compose(found, wanted=["R0"])
-    assert [name for name in unreserved if "-" not in name] == ["head", "classes", "slices", "throughput"]
+    assert [name for name in unreserved if "-" not in name] == ["position", "classes", "slices", "throughput"]
 
 
 def test_tokens_and_deadlines_are_those_of_the_trace(whole: dict[str, Any], found: Model, tmp_path: Path) -> None:
     drawn = {line.get_label(): line for line in lines_of(whole["tokens"], marked=False)}
     assert set(drawn) == {"S0 8590", "S1 8591"}
     for name, line in drawn.items():
-        mine = found.tokens.pid == int(name.split()[1])
-        times, values = (found.tokens.time[mine] - found.start) / 1e9, found.tokens.value[mine] / 2**20
+        series = found.series["tokens"]
+        mine = series.pid == int(name.split()[1])
+        times, values = (series.time[mine] - found.start) / 1e9, series.value[mine] / 2**20
         those = (times >= T0) & (times < T1)
         # and what holds when the range begins
         before = np.flatnonzero(times < T0)[-1]
@@ -93,17 +96,17 @@ def test_tokens_and_deadlines_are_those_of_the_trace(whole: dict[str, Any], foun
         assert list(line.get_ydata()[:len(expected)]) == pytest.approx(list(expected))
         assert line.get_drawstyle() == "steps-post" and line.get_xdata()[0] < T0
     marks = lines_of(whole["deadlines"], marked=True)
-    values = found.deadlines.value[inside(found.deadlines.time, found)] / 1000
+    values = found.series["deadlines"].value[inside(found.series["deadlines"].time, found)] / 1000
     assert sorted(np.concatenate([line.get_ydata() for line in marks])) == pytest.approx(sorted(values))
     late = np.concatenate([line.get_ydata() for line in marks if line.get_marker() == "x"])
     assert (values < 0).any() and sorted(late) == pytest.approx(sorted(values[values < 0]))
-    figure.draw(found, tmp_path / "a.svg", "title", T0, T1, [], ["tokens", "deadlines"])
+    figure.draw(found, tmp_path / "a.svg", "title", T0, T1, [])
     text = svg_text(tmp_path / "a.svg")
     assert "tokens, MiB" in text and "deadline, ms" in text and "too late" in text
 
 
 def test_head_moves_along_a_thin_line_under_the_marks(whole: dict[str, Any], found: Model) -> None:
-    head = whole["head"]
+    head = whole["position"]
     (way,) = lines_of(head, marked=False)
     marks = lines_of(head, marked=True)
     assert way.get_linewidth() < 0.5 and all(way.get_zorder() < mark.get_zorder() for mark in marks)
@@ -123,11 +126,11 @@ def test_figures_are_those_of_the_range(found: Model, tmp_path: Path) -> None:
     assert 0 < mine.sum() < process.requests and 0 < opened.sum() < process.files
     length = int(requests.length[mine].sum())
     expected = (length / (T1 - T0), length / int(mine.sum()), int(opened.sum()) / (T1 - T0))
-    assert figure.figures(found, process, T0, T1) == pytest.approx(expected)
+    assert figures.of_range(found, process, T0, T1) == pytest.approx(expected)
     for one in found.processes:
-        assert figure.figures(found, one, 0, found.seconds) == pytest.approx(
+        assert figures.of_range(found, one, 0, found.seconds) == pytest.approx(
             (one.bandwidth, one.request_bytes, one.files_per_second))
-    figure.draw(found, tmp_path / "a.svg", "title", T0, T1, ["MF0"], ["processes"])
+    figure.draw(found, tmp_path / "a.svg", "title", T0, T1, ["MF0"])
     text = svg_text(tmp_path / "a.svg")
     assert f"{expected[0] / 2**20:.3g} MiB/s of {expected[1] / 1024:.3g} KiB" in text
     assert f"{expected[2]:.3g} files/s" in text
@@ -135,7 +138,22 @@ def test_figures_are_those_of_the_range(found: Model, tmp_path: Path) -> None:
     quiet = synth.Writer()
     quiet.request((0, 1000, 9000), 8, 4096)
     quiet.request((int(4e9), int(4e9) + 1000, int(4e9) + 9000), 8, 4096)
-    assert figure.figures(model_of(quiet), model_of(quiet).processes[0], T0, T1) == (0, 0, 0)
+    assert figures.of_range(model_of(quiet), model_of(quiet).processes[0], T0, T1) == (0, 0, 0)
+
+
+def test_the_empty_beginning_is_skipped(tmp_path: Path) -> None:
+    found = model.build(parse.parse([Source("test", synth.paced(begin_s=5).together())]))
+    figure.draw(found, tmp_path / "a.svg", "title", None, None, [])
+    text = svg_text(tmp_path / "a.svg")
+    assert f"title: 5.000 to {found.seconds:.3f} s" in text
+    said = [float(rate) for rate in re.findall(r"([0-9.]+) MiB/s of", text)]
+    assert said == pytest.approx([3] * 5, rel=0.02)
+    # it is there for those who ask for it, and in no figure
+    figure.draw(found, tmp_path / "b.svg", "title", 0, None, [])
+    text = svg_text(tmp_path / "b.svg")
+    assert "title: 0.000 to" in text
+    said = [float(rate) for rate in re.findall(r"([0-9.]+) MiB/s of", text)]
+    assert said == pytest.approx([3] * 5, rel=0.02)
 
 
 def test_histograms_are_those_of_the_range(whole: dict[str, Any], found: Model) -> None:
@@ -150,11 +168,11 @@ def test_histograms_are_those_of_the_range(whole: dict[str, Any], found: Model) 
 
 
 def test_legends_cover_nothing(compose: Callable[..., dict[str, Any]], whole: dict[str, Any], found: Model) -> None:
-    for axes in (whole, compose(found, ["head"])):
+    for axes in (whole, compose(found, ["R0"])):
         drawn = next(iter(axes.values())).figure
         drawn.canvas.draw()
         legends = {name: one.get_legend().get_window_extent() for name, one in axes.items() if one.get_legend()}
-        assert set(legends) == {"head", "tokens", "deadlines", "throughput"} & set(axes)
+        assert set(legends) == {"position", "tokens", "deadlines", "throughput"} & set(axes)
         title = drawn._suptitle.get_window_extent()
         for name, legend in legends.items():
             assert not any(legend.overlaps(one.get_window_extent()) for one in axes.values()), name
@@ -170,15 +188,15 @@ def test_reservations_are_lines_of_their_process(whole: dict[str, Any], found: M
     assert drawn == {rate / 2**20: f"C{ranks[name]}" for name, rate in RATES.items()}
 
 
-def test_panels_can_be_chosen(compose: Callable[..., dict[str, Any]], found: Model) -> None:
-    assert list(compose(found, ["head"])) == ["head"]
-    axes = compose(found, figure.panel_names("deadlines, head"))
-    assert list(axes) == ["head", "deadlines"]
-    # only the lowest tells the time
-    assert axes["deadlines"].get_xlabel() == "seconds" and not axes["head"].get_xlabel()
-    none = compose(model_of(synth.make(4000, messages=False)), ["tokens"])["tokens"]
-    assert "no such message" in none.texts[0].get_text()
-    with pytest.raises(NoTraceError, match="no panel 'heads'; there are processes, head, "):
-        figure.panel_names("heads")
-    with pytest.raises(NoTraceError, match="no process"):
-        compose(model_of(synth.Writer()), ["processes"])
+def test_panels_are_those_of_the_processes(compose: Callable[..., dict[str, Any]], found: Model) -> None:
+    axes = compose(found, ["S0"])
+    assert [name for name in axes if "-" not in name] == [panel.name for panel in PANELS]
+    # only the lowest says the time
+    assert axes["throughput"].get_xlabel() == "seconds" and not axes["position"].get_xlabel()
+    assert [text.get_text() for text in axes["throughput"].get_xticklabels() if text.get_visible()]
+    # a range without such a message
+    drawn = figure.compose(found, "the title", found.seconds + 1, found.seconds + 2, [])
+    (deadlines,) = [axes for axes in drawn.axes if axes.get_label() == "deadlines"]
+    assert "no such message" in deadlines.texts[0].get_text()
+    with pytest.raises(NoTraceError, match="no such process"):
+        compose(found, ["nobody"])

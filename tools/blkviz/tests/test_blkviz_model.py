@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from blkviz import messages, model, parse, records, synth
-from blkviz.errors import NoTraceError
-from blkviz.parse import Source
-from blkviz.records import (
+from tools.blkviz import calls, cfq, figures, messages, model, parse, records, requests, synth, tables
+from tools.blkviz.errors import NoTraceError
+from tools.blkviz.parse import Source
+from tools.blkviz.recording import Notes
+from tools.blkviz.records import (
     BACKMERGE,
     COMPLETE,
     FRONTMERGE,
@@ -26,19 +27,22 @@ from blkviz.records import (
     REQUEUE,
     SPLIT,
 )
-from blkviz.recording import Notes
 
 MS = 1_000_000
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def built(writer: synth.Writer, **options) -> model.Model:
+def built(writer: synth.Writer, **options: Any) -> model.Model:
     return model.build(parse.parse([Source("test", writer.together())]), **options)
 
 
 def said_of(found: model.Model, request: int) -> list[str]:
     return [found.events.text(event) for event in found.requests.events_of(request)
             if found.events.action[event] == records.NOTE_MESSAGE]
+
+
+def values_of(found: model.Model, *names: str) -> list[list[int]]:
+    return [found.series[name].value.tolist() for name in names]
 
 
 def letters(found: model.Model, request: int) -> str:
@@ -324,8 +328,8 @@ def test_slices_and_what_cfq_tells_of_them() -> None:
     assert [messages.CLASSES[one] for one in slices.cls] == ["BW", "RT"]
     assert [messages.CLASSES[one] for one in found.requests.cls] == ["BW"]
     assert letters(found, 0) == "mDC"
-    assert (found.tokens.value.tolist(), found.deadlines.value.tolist()) == ([100], [-7])
-    assert (found.idles.time.tolist(), found.preemptions.value.tolist()) == ([160], [9])
+    assert values_of(found, "tokens", "deadlines") == [[100], [-7]]
+    assert (found.series["idles"].time.tolist(), found.series["preemptions"].value.tolist()) == ([160], [9])
     assert found.processes[0].cls == "BW2"
 
 
@@ -344,7 +348,7 @@ def test_tokens_rate_and_deadline_of_a_request() -> None:
     assert [letters(found, 0), letters(found, 1)] == ["QmmDC", "QmmDC"]
     assert [said_of(found, request)[1] for request in (0, 1)] == [
         "cfq 7S BW2 tokens 5 rate 3145728 deadline_us 40", "cfq 7S BW2 tokens -6 deadline_us -3"]
-    assert (found.tokens.value.tolist(), found.deadlines.value.tolist()) == ([5, -6, 1], [40, -3, 1])
+    assert values_of(found, "tokens", "deadlines") == [[5, -6, 1], [40, -3, 1]]
     assert [(one.name, one.reserved) for one in found.processes] == [("player", 3145728)]
 
 
@@ -397,6 +401,18 @@ def test_the_figures_of_a_process() -> None:
     assert one.files_per_second == pytest.approx(9)
     assert (one.request_bytes, one.reserved) == (4096, 5000)
     assert built(writer, reserved={"reader": 99}).processes[0].reserved == 99
+
+
+def test_a_bandwidth_is_of_the_time_that_the_process_was_there() -> None:
+    """Streams of 3 MiB each second that begin one after the other, 5 s after the trace."""
+    found = built(synth.paced(begin_s=5))
+    assert found.seconds > 16 and found.begin - found.start == 5000 * MS
+    for process in found.processes:
+        assert process.bandwidth == pytest.approx(3 << 20, rel=0.02), process.name
+    # one that ended long before the trace did
+    writer = synth.paced(begin_s=5)
+    writer.event(100_000 * MS, QUEUE, 8, 4096, pid=7)
+    assert [one.bandwidth for one in built(writer).processes[:5]] == pytest.approx([3 << 20] * 5, rel=0.02)
 
 
 def test_a_recording_of_two_devices_shows_one() -> None:
@@ -495,12 +511,12 @@ LONG = [dispatches_of_one_sector, a_bio_split_many_times, writes_over_reads_in_f
 
 
 def steps(work: Callable[[], object]) -> int:
-    """Instructions of model.py that are executed: the same number on any machine."""
-    count = 0
+    """Instructions of the model's modules that are executed: the same number on any machine."""
+    count, files = 0, {module.__file__ for module in (model, calls, cfq, figures, requests, tables)}
 
     def trace(frame: FrameType, event: str, arg: Any) -> Any:
         nonlocal count
-        if frame.f_code.co_filename != model.__file__:
+        if frame.f_code.co_filename not in files:
             return None
         frame.f_trace_opcodes = True
         count += event == "opcode"

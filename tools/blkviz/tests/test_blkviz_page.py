@@ -9,16 +9,17 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from blkviz import messages, model, page, parse, records, synth
-from blkviz.parse import Source
+from tools.blkviz import cfq, figure, messages, model, page, parse, perfetto, records, synth
+from tools.blkviz.panels import PANELS, Panel, Values
+from tools.blkviz.parse import Source
 
 TOOL = Path(__file__).resolve().parents[1]
 # A picture of each panel, to be looked at.
@@ -220,8 +221,8 @@ def test_every_panel_is_drawn(show: Callable[..., Any], found: model.Model, sche
     check("#position", kinds_of(found, *where))
     panels = {"#classes": {messages.CLASSES[cls].lower() for cls in found.requests.cls.tolist()},
               "#slices": {messages.CLASSES[cls].lower() for cls in found.slices.cls.tolist()},
-              "#tokens": {f"p{rank}" for rank in range(len(set(found.tokens.pid.tolist())))},
-              "#deadlines": {f"p{rank}" for rank in range(len(set(found.deadlines.pid.tolist())))},
+              "#tokens": {f"p{rank}" for rank in range(len(set(found.series["tokens"].pid.tolist())))},
+              "#deadlines": {f"p{rank}" for rank in range(len(set(found.series["deadlines"].pid.tolist())))},
               "#throughput": {f"p{rank}" for rank in range(6)}}
     for row, names in panels.items():
         look_at(tab, row)
@@ -255,10 +256,10 @@ def test_requests_too_many_for_lines_are_shown_by_their_shares(show: Callable[..
 
 def test_tokens_are_held_between_their_messages(show: Callable[..., Any], found: model.Model) -> None:
     tab = show(found)
-    times = np.sort(found.tokens.time - found.start)
+    times = np.sort(found.series["tokens"].time - found.start)
     gap = int(np.argmax(np.diff(times)))
     t0, t1 = int(times[gap]), int(times[gap + 1])
-    assert set(found.tokens.pid[found.tokens.time - found.start <= t0]) == {8590, 8591}
+    assert set(found.series["tokens"].pid[found.series["tokens"].time - found.start <= t0]) == {8590, 8591}
     look_at(tab, "#tokens", t0 + (t1 - t0) / 3, t1 - (t1 - t0) / 3)
     counts = coloured(tab, "#tokens", ("p0", "p1"))
     assert min(counts.values()) > 400, counts
@@ -349,6 +350,30 @@ def test_facts_of_a_process_are_those_of_the_trace(show: Callable[..., Any], fou
     mine = (requests.pid == process.pid) & requests.finished()
     reads = calls.of("vfs_read") & (calls.pid == process.pid) & (calls.flags == 0)
     assert figures == [int(requests.length[mine].sum()), int(mine.sum()), int(reads.sum())]
+
+
+def test_the_empty_beginning_is_skipped_and_in_no_figure(show: Callable[..., Any]) -> None:
+    def bandwidths() -> list[float]:
+        """Of each lane, in MiB/s."""
+        tab.wait_for_timeout(500)
+        facts = [lane.inner_text().split("\n") for lane in tab.locator("section.lane dl").all()]
+        said = [one[one.index("bandwidth") + 1] for one in facts]
+        return [0 if one == "0 B/s" else float(one.removesuffix(" MiB/s")) for one in said]
+
+    tab = show(model_of(synth.paced(begin_s=5)))
+    wait_for_figures(tab)
+    t0, t1 = span(tab)
+    assert t0 == 5e9 and bandwidths() == pytest.approx([3] * 5, rel=0.02)
+    # it is there, a drag away
+    tab.evaluate("blkviz.setView(0, blkviz.page.view.duration)")
+    assert span(tab)[0] == 0 and bandwidths() == pytest.approx([3] * 5, rel=0.02)
+    tab.keyboard.press("0")
+    assert span(tab) == (t0, t1)
+    # of what is shown: half a pause and a burst
+    tab.evaluate("blkviz.setView(7.5e9, 8.5e9)")
+    assert bandwidths() == pytest.approx([3] * 5, rel=0.02)
+    tab.evaluate("blkviz.setView(7.5e9, 7.9e9)")
+    assert bandwidths()[0] == 0
 
 
 def test_wheel_and_buttons_zoom_and_all_panels_follow(show: Callable[..., Any], found: model.Model) -> None:
@@ -546,7 +571,7 @@ def test_page_asks_nothing_of_a_network(found: model.Model) -> None:
 
 def test_bench_page_measures_both_views() -> None:
     pytest.importorskip("playwright.sync_api")
-    done = subprocess.run([sys.executable, TOOL / "bench-page", "--events", "3000", "--json"],
+    done = subprocess.run([TOOL.parent / "bench" / "bench", "page", "--events", "3000", "--json"],
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout)
@@ -554,3 +579,46 @@ def test_bench_page_measures_both_views() -> None:
     assert figures["first_picture_s"] > 0
     for view in ("part", "full"):
         assert figures[f"{view}_frame_ms_median"] > 0 and figures[f"{view}_draw_ms_median"] > 0
+
+
+def missing(panels: Sequence[Panel], in_the_page: Sequence[str]) -> list[str]:
+    """What a panel of the table still needs, by the place."""
+    places = []
+    for panel in panels:
+        if panel.values:
+            continue
+        if panel.name not in figure.PAINTERS:
+            places.append(f"figure.py: PAINTERS has no {panel.name}")
+        if panel.name not in in_the_page:
+            places.append(f"page/panels.js: PAINTERS has no {panel.name}")
+        if panel.perfetto and panel.name not in perfetto.TRACKS:
+            places.append(f"perfetto.py: TRACKS has no {panel.name}; or say perfetto=False")
+    return places
+
+
+def test_every_panel_of_the_table_is_drawn_everywhere(show: Callable[..., Any], found: model.Model) -> None:
+    tab = show(found)
+    in_the_page = tab.evaluate("Object.keys(blkviz.PAINTERS)")
+    assert missing(PANELS, in_the_page) == []
+    rows = tab.locator("section.panel").evaluate_all("(rows) => rows.map((row) => row.id)")
+    assert rows == [panel.name for panel in PANELS]
+    # what of a new one is missing
+    new = replace(PANELS[0], name="seeks")
+    assert [place.split(":")[0] for place in missing([*PANELS, new], in_the_page)] == [
+        "figure.py", "page/panels.js", "perfetto.py"]
+
+
+def test_a_panel_of_values_is_a_row_of_the_table(
+    show: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = Panel("waits", "Waits", "How long CFQ waits.", 60, 0.9, values=Values("window_us", "wait", "us", line=False))
+    for module in (cfq, figure, page, perfetto):
+        monkeypatch.setattr(module, "PANELS", (*PANELS, new), raising=False)
+    monkeypatch.setitem(cfq.KEYS, "waits", "window_us")
+    shown = model_of(synth.make(6000))
+    assert len(shown.series["waits"])
+    tab = show(shown)
+    look_at(tab, "#waits")
+    assert coloured(tab, "#waits", ("p0",))["p0"] > 3
+    assert "waits" in [axes.get_label() for axes in figure.compose(shown, "title", 0, shown.seconds, []).axes]
+    assert '"name":"window_us ' in perfetto.document(shown)

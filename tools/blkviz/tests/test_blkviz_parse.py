@@ -4,12 +4,13 @@
 import random
 import struct
 import tracemalloc
+from pathlib import Path
 
 import pytest
 
-from blkviz import parse, records, recording, synth
-from blkviz.errors import NoTraceError
-from blkviz.parse import Source
+from tools.blkviz import parse, recording, records, synth
+from tools.blkviz.errors import NoTraceError
+from tools.blkviz.parse import Source
 
 FORMATS = [(version, order) for version in (1, 2) for order in "<>"]
 
@@ -71,7 +72,7 @@ def test_the_sector_of_a_note_is_not_believed() -> None:
     assert trace.events.sector[0] == 0
 
 
-def test_several_cpus_are_merged_by_time(tmp_path) -> None:
+def test_several_cpus_are_merged_by_time(tmp_path: Path) -> None:
     writer = synth.Writer()
     rng = random.Random(3)
     times = rng.sample(range(1, 100_000), 600)
@@ -253,7 +254,7 @@ def test_a_pipe_is_read_in_pieces(piece: int) -> None:
     assert (count, buffer) == (8, b"")
 
 
-def test_what_is_no_trace_is_refused(tmp_path) -> None:
+def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:
     for content in (b"", b"#!/bin/sh\necho hello\n", bytes(1000)):
         file = tmp_path / "x.blktrace.0"
         file.write_bytes(content)
@@ -264,7 +265,7 @@ def test_what_is_no_trace_is_refused(tmp_path) -> None:
         assert refused.value.code == 2
 
 
-def test_a_recording_is_found_by_folder_prefix_and_file(tmp_path) -> None:
+def test_a_recording_is_found_by_folder_prefix_and_file(tmp_path: Path) -> None:
     writer = synth.Writer()
     for cpu in range(12):
         writer.event(cpu, records.QUEUE, cpu=cpu)
@@ -276,7 +277,7 @@ def test_a_recording_is_found_by_folder_prefix_and_file(tmp_path) -> None:
         recording.read([str(tmp_path / "nothing")])
 
 
-def test_a_file_that_is_no_trace_does_not_hide_the_others(tmp_path) -> None:
+def test_a_file_that_is_no_trace_does_not_hide_the_others(tmp_path: Path) -> None:
     prefix = small().save(tmp_path)
     (tmp_path / "sdx.blktrace.1").write_bytes(b"something else")
     (tmp_path / "sdx.blktrace.2").write_bytes(b"")
@@ -286,7 +287,7 @@ def test_a_file_that_is_no_trace_does_not_hide_the_others(tmp_path) -> None:
         f"{prefix}.blktrace.1: not a block trace: left out"]
 
 
-def test_notes_beside_a_recording_are_read_and_damage_to_them_ignored(tmp_path) -> None:
+def test_notes_beside_a_recording_are_read_and_damage_to_them_ignored(tmp_path: Path) -> None:
     prefix = small().save(tmp_path)
     notes = tmp_path / "sdx.blkviz.json"
     notes.write_text('{"dropped": 3, "reserved": {"100": 5}, "command": "cat"}')

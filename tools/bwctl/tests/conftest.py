@@ -119,8 +119,8 @@ class World:
         files = {"queue/scheduler": scheduler, "queue/rotational": rotational,
                  "device/queue_depth": depth}
         if bw if bw is not None else "[cfq]" in (scheduler or ""):
-            text = delays if isinstance(delays, str) else " ".join(map(str, delays))
-            files |= {"queue/iosched/bw_delays_ms": text, "queue/iosched/bw_bucket_ms": "1000",
+            listed = delays if isinstance(delays, str) else " ".join(map(str, delays))
+            files |= {"queue/iosched/bw_delays_ms": listed, "queue/iosched/bw_bucket_ms": "1000",
                       "queue/iosched/bw_debt_percent": "50", "queue/iosched/bw_depth": "1",
                       "queue/iosched/bw_elevator": "cscan"}
         for file, text in files.items():

@@ -6,12 +6,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from conftest import World, one_line
+
+from tools.bwctl.tests.conftest import World, one_line
 
 
 def checks(world: World, device: str, **options: str) -> dict[str, dict[str, Any]]:
     """The results by name; by name and disk where there are several."""
-    result = world.run("check", "--json", device, **options)  # type: ignore[arg-type]
+    result = world.run("check", "--json", device, **options)
     found = result.json
     assert result.code == (0 if found["honoured"] else 1)
     assert found["honoured"] == all(check["status"] != "no" for check in found["checks"])

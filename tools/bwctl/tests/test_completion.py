@@ -8,7 +8,8 @@ import shlex
 import subprocess
 
 import pytest
-from conftest import TOOL, World
+
+from tools.bwctl.tests.conftest import TOOL, World
 
 COMMANDS = {"run", "set", "show", "check", "encode", "decode"}
 

@@ -7,7 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import World, one_line
+
+from tools.bwctl.tests.conftest import World, one_line
 
 
 def shown(world: World, device: str) -> list[str]:

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from conftest import DEFAULT_DELAYS, UNIT, Builds, World, one_line, value
+
+from tools.bwctl.tests.conftest import DEFAULT_DELAYS, UNIT, Builds, World, one_line, value
 
 PAIRS = [(units, level) for units in range(1, 1024) for level in range(8)]
 

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import TOOL, World, one_line
+
+from tools.bwctl.tests.conftest import TOOL, World, one_line
 
 COMMANDS = ["run", "set", "show", "check", "encode", "decode"]
 

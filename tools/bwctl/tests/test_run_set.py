@@ -6,7 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import World, one_line, value
+
+from tools.bwctl.tests.conftest import World, one_line, value
 
 RESERVE = ["--rate", "3M", "--delay", "200ms"]
 PRIORITY = value(24, 3)

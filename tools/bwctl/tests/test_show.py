@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DEFAULT_DELAYS, Builds, Result, World, one_line, value
+
+from tools.bwctl.tests.conftest import DEFAULT_DELAYS, Builds, Result, World, one_line, value
 
 PRIORITY = value(24, 3)
 BE4 = 2 << 13 | 4

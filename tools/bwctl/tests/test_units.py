@@ -8,7 +8,8 @@ import re
 from fractions import Fraction
 
 import pytest
-from conftest import Builds
+
+from tools.bwctl.tests.conftest import Builds
 
 BINARY = {"K": 2**10, "M": 2**20, "G": 2**30}
 DECIMAL = {"k": 10**3, "M": 10**6, "G": 10**9}

@@ -3,31 +3,20 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import json
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-
-def load_tool() -> ModuleType:
-    path = str(Path(__file__).resolve().parents[1] / "check")
-    loader = importlib.machinery.SourceFileLoader("check_tool", path)
-    spec = importlib.util.spec_from_loader("check_tool", loader)
-    assert spec
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["check_tool"] = module
-    loader.exec_module(module)
-    return module
-
-
-check = load_tool()
+from tools.base.paths import ROOT
+from tools.check import cli, counting, running, steps
+from tools.check.counting import Count
+from tools.check.running import Kernels, Row
+from tools.check.steps import Step
 
 
 def test_kunit_counts_cases_in_groups_of_groups(tmp_path: Path) -> None:
@@ -37,13 +26,13 @@ def test_kunit_counts_cases_in_groups_of_groups(tmp_path: Path) -> None:
                                        {"name": "next", "status": "FAIL"}],
          "sub_groups": [{"name": "deep", "sub_groups": [], "test_cases": [
              {"name": "param", "status": "SKIP"}, {"name": "crash", "status": "ERROR"}]}]}]}))
-    count = check.by_kunit(path)("", 1)
+    count = counting.by_kunit(path)("", 1)
     assert (count.passed, count.skipped) == (1, 1)
     assert count.failures == ["cfq.next", "deep.crash"]
 
 
 def test_kunit_that_did_not_build_is_a_failure(tmp_path: Path) -> None:
-    assert check.by_kunit(tmp_path / "none.json")("a.c: error: x\n", 1).failures == [
+    assert counting.by_kunit(tmp_path / "none.json")("a.c: error: x\n", 1).failures == [
         "kunit.py (exit code 1): a.c: error: x"]
 
 
@@ -54,15 +43,15 @@ def test_junit_counts_and_an_unexplained_exit_code_is_a_failure(tmp_path: Path) 
                     '</testcase>'
                     '<testcase classname="m" name="c"><skipped/></testcase>'
                     '<testcase classname="m" name="d"><error/></testcase></testsuite></testsuites>')
-    count = check.by_junit(path)("", 1)
+    count = counting.by_junit(path)("", 1)
     assert (count.passed, count.skipped, count.failures) == (
         1, 1, ["m.b: AssertionError: why", "m.d: no message"])
     path.write_text('<testsuites><testsuite><testcase classname="m" name="a"/></testsuite></testsuites>')
-    assert check.by_junit(path)("", 3).failures == ["pytest ended with exit code 3"]
+    assert counting.by_junit(path)("", 3).failures == ["pytest ended with exit code 3"]
 
 
 def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
-    said = check.reason("\n".join(f"line {n}" for n in range(100)) + "\nassert False").split("\n    ")
+    said = counting.reason("\n".join(f"line {n}" for n in range(100)) + "\nassert False").split("\n    ")
     assert said == ["line 0", "line 1", "line 2", "line 3", "...",
                     *(f"line {n}" for n in range(92, 100))]
 
@@ -71,64 +60,80 @@ def test_findings_are_counted_one_by_one() -> None:
     log = "noise\n" + json.dumps({"findings": [
         {"check": "git am", "subject": "x", "problems": []},
         {"check": "checkpatch", "subject": "p", "problems": ["1: WARNING"]}]}) + "\n"
-    count = check.by_findings(log, 1)
+    count = counting.by_findings(log, 1)
     assert (count.passed, count.failures) == (1, ["checkpatch: p: 1: WARNING"])
-    assert check.by_findings("queue: disk full\n", 1).failures == ["queue: disk full"]
+    assert counting.by_findings("queue: disk full\n", 1).failures == ["queue: disk full"]
 
 
 def test_runs_that_differ_are_failures() -> None:
     rows = [{"scenario": "s", "runs": 3, "operations": 9, "differ": {"cfq N=1": "a: reads"}}]
-    count = check.by_rows("lab: x\n" + json.dumps(rows, indent=1), 1)
+    count = counting.by_rows("lab: x\n" + json.dumps(rows, indent=1), 1)
     assert (count.passed, count.failures) == (2, ["s cfq N=1: a: reads"])
-    assert check.by_rows("lab: no kernel at x\n", 2).failures == ["lab: no kernel at x"]
-    assert check.by_rows("[\n]\n", 0).failures
+    assert counting.by_rows("lab: no kernel at x\n", 2).failures == ["lab: no kernel at x"]
+    assert counting.by_rows("[\n]\n", 0).failures
 
 
 def test_marks_are_counted_and_an_unexplained_exit_code_is_a_failure() -> None:
-    count = check.by_marks("ok   ruff\nFAIL mypy\n     why\n", 1)
+    count = counting.by_marks("ok   ruff\nFAIL mypy\n     why\n", 1)
     assert (count.passed, count.failures) == (1, ["mypy"])
-    assert check.by_marks("bash: crash\n", 2).failures == ["bash: crash"]
+    assert counting.by_marks("bash: crash\n", 2).failures == ["bash: crash"]
 
 
-def test_a_step_whose_preparation_fails_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check, "LOGS", tmp_path)
-    step = check.Step("s", [["sh", "-c", "echo no compiler; exit 1"], ["true"]],
-                      check.by_marks)
-    count, _ = check.run_step(step)
-    assert (count.passed, count.failures) == (0, ["preparing: no compiler"])
+def test_a_step_whose_kernel_does_not_build_is_a_failure_and_it_is_built_once(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "LOGS", tmp_path)
+    monkeypatch.setitem(steps.KERNELS, "uml", ["sh", "-c", f"echo x >> {tmp_path}/builds; echo no compiler; exit 1"])
+    rows = running.run_lanes([Step("one", ["true"], counting.by_marks, ("uml",)),
+                              Step("two", ["true"], counting.by_marks, ("uml",), "guests")])
+    assert [(row.name, row.count.passed, row.count.failures) for row in rows] == [
+        (name, 0, ["building the uml kernel: no compiler"]) for name in ("build-uml", "one", "two")]
+    assert (tmp_path / "builds").read_text() == "x\n"
+
+
+def test_a_kernel_that_nobody_boots_is_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "LOGS", tmp_path)
+    rows = running.run_lanes([Step("one", ["echo", "ok   a (1.5 s)"], counting.by_marks)])
+    assert [(row.name, row.count.passed, row.count.times) for row in rows] == [("one", 1, [(1.5, "a")])]
+
+
+def test_every_step_boots_kernels_that_can_be_built_and_runs_what_is_there() -> None:
+    for step in steps.steps():
+        assert set(step.kernels) <= set(steps.KERNELS), step.name
+        for path in filter(lambda word: word.startswith(str(ROOT / "selftests")), step.command):
+            assert Path(path).exists(), step.name
 
 
 def test_a_program_that_does_not_exist_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check, "LOGS", tmp_path)
-    count, _ = check.run_step(check.Step("s", [["/nonexistent/x"]], check.by_marks))
-    assert count.failures == ["/nonexistent/x: No such file or directory"]
+    monkeypatch.setattr(steps, "LOGS", tmp_path)
+    row = running.run_step(Step("s", ["/nonexistent/x"], counting.by_marks), Kernels())
+    assert row.count.failures == ["/nonexistent/x: No such file or directory"]
 
 
 def test_last_line_is_the_sum_and_failures_set_the_exit_code(
         capsys: pytest.CaptureFixture[str]) -> None:
-    bad = check.Count(2, 1, ["b"])
-    assert check.summary([("one", check.Count(3), 5.0), ("two", bad, 61.0)], None) == 1
+    bad = Count(2, 1, ["b"])
+    assert cli.summary([Row("one", Count(3), 5.0), Row("two", bad, 61.0)], 7, None) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "5 passed, 1 failed, 1 skipped"
     assert "  two: b" in lines
-    assert check.summary([("one", check.Count(3), 5.0)], None) == 0
+    assert cli.summary([Row("one", Count(3), 5.0)], 7, None) == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_step_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
     # run by somebody who ignores SIGINT, as a shell's background commands do
-    program = (f"import importlib.util, sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-               "import signal, test_check\n"
-               "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-               "signal.signal(signal.SIGTERM, signal.default_int_handler)\n"
+    program = (f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+               "from pathlib import Path\nfrom tools.base import cli\nfrom tools.check import running, steps\n"
+               f"steps.LOGS = Path({str(tmp_path)!r})\n"
+               "cli.heed_interrupts()\n"
                "command = ['sh', '-c', 'sleep 1000 & echo $!; wait']\n"
-               "test_check.check.run_logged(command, open('/dev/null', 'w'), 'step')\n")
-    running = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+               "sys.exit(cli.run('check', lambda: running.run_logged(command, 'step')[0]))\n")
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
-    assert running.stdout
-    sleeper = int(running.stdout.readline().split()[1])
-    running.send_signal(number)
-    assert running.wait(20) != 0
+    assert process.stdout
+    sleeper = int(process.stdout.readline().split()[1])
+    process.send_signal(number)
+    assert process.wait(20) != 0
     for _ in range(100):
         if not Path(f"/proc/{sleeper}").exists():
             return
@@ -139,36 +144,36 @@ def test_interrupted_step_leaves_no_process(tmp_path: Path, number: signal.Signa
 def test_lanes_run_at_the_same_time_and_a_failure_stops_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(check, "LOGS", tmp_path)
+    monkeypatch.setattr(steps, "LOGS", tmp_path)
     flag = tmp_path / "flag"
 
-    def step(name: str, text: str, lane: str = "host") -> object:
-        return check.Step(name, [["sh", "-c", text]], check.by_marks, lane=lane)
+    def step(name: str, text: str, lane: str = "host") -> Step:
+        return Step(name, ["sh", "-c", text], counting.by_marks, lane=lane)
 
     # each of the first two ends only when the other one runs
-    results = check.run_lanes([
+    results = running.run_lanes([
         step("lint", f"echo 'ok   one'; touch {flag}.a; while ! [ -e {flag}.b ]; do sleep 0.05; done; exit 1"),
         step("after", "echo 'ok   two'"),
         step("vm-plain", f"touch {flag}.b; while ! [ -e {flag}.a ]; do sleep 0.05; done; echo 'ok   three'",
              "guests")])
-    assert [name for name, _, _ in results] == ["lint", "after", "vm-plain"]
-    assert [len(count.failures) for _, count, _ in results] == [1, 0, 0]
-    assert [count.passed for _, count, _ in results] == [1, 1, 1]
+    assert [row.name for row in results] == ["lint", "after", "vm-plain"]
+    assert [len(row.count.failures) for row in results] == [1, 0, 0]
+    assert [row.count.passed for row in results] == [1, 1, 1]
 
 
 def test_a_lane_without_work_takes_the_last_of_the_guests_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(check, "LOGS", tmp_path)
+    monkeypatch.setattr(steps, "LOGS", tmp_path)
     flag = tmp_path / "flag"
 
-    def step(name: str, text: str, lane: str) -> object:
-        return check.Step(name, [["sh", "-c", text]], check.by_marks, lane=lane)
+    def step(name: str, text: str, lane: str) -> Step:
+        return Step(name, ["sh", "-c", text], counting.by_marks, lane=lane)
 
     # the first of the guests ends only when the last one has run
-    results = check.run_lanes([
+    results = running.run_lanes([
         step("lint", "echo 'ok   one'", "host"),
         step("first", f"while ! [ -e {flag} ]; do sleep 0.05; done; echo 'ok   two'", "guests"),
         step("last", f"touch {flag}; echo 'ok   three'", "guests")])
-    assert [(name, count.passed) for name, count, _ in results] == [
+    assert [(row.name, row.count.passed) for row in results] == [
         ("lint", 1), ("first", 1), ("last", 1)]

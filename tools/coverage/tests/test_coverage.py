@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import json
 import signal
 import subprocess
@@ -14,6 +12,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tools.base.cli import ToolError
+from tools.base.patched import code_id, of_patches
+from tools.base.paths import ROOT
+from tools.coverage import cli
 
 TOOL = Path(__file__).resolve().parents[1] / "coverage"
 CFQ = "block/cfq-iosched.c"
@@ -28,13 +31,7 @@ SOURCE = """int one(int a)
 
 @pytest.fixture
 def coverage() -> ModuleType:
-    loader = importlib.machinery.SourceFileLoader("coverage_tool", str(TOOL))
-    spec = importlib.util.spec_from_loader("coverage_tool", loader)
-    assert spec
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["coverage_tool"] = module
-    loader.exec_module(module)
-    return module
+    return cli
 
 
 @pytest.fixture
@@ -124,7 +121,9 @@ def test_what_has_a_reason_is_no_failure(
         capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(tool, "REASONS", reasons(tmp_path, "if (a)", "return 0;"))
     assert report(tool, "--write") == 0
-    assert "| one | `return 0;` | not run | nobody can |" in tool.PAGE.read_text()
+    text = tool.PAGE.read_text()
+    assert "| one | `return 0;` | not run | nobody can |" in text
+    assert of_patches(code_id()) in text.splitlines()
     assert not capsys.readouterr().err
 
 
@@ -150,7 +149,7 @@ def test_without_all_parts_nothing_is_judged(
 def test_a_reason_with_a_field_missing_is_an_error(tool: ModuleType, tmp_path: Path) -> None:
     path = tmp_path / "reasons.toml"
     path.write_text('[[branch]]\nfile = "a"\n')
-    with pytest.raises(tool.CoverageError, match="each \\[\\[branch\\]\\] has file, function"):
+    with pytest.raises(ToolError, match="each \\[\\[branch\\]\\] has file, function"):
         tool.read_reasons(path)
 
 
@@ -190,12 +189,9 @@ def test_interrupted_tests_end_what_they_started(tmp_path: Path) -> None:
     """The tool is interrupted while its tests run; these tidy up before it ends."""
     began, tidied = tmp_path / "began", tmp_path / "tidied"
     tests = f"trap 'sleep 1; touch {tidied}; exit 1' INT; touch {began}; while :; do sleep 0.1; done"
-    program = ("import importlib.machinery, importlib.util, os, sys\n"
-               f"loader = importlib.machinery.SourceFileLoader('tool', {str(TOOL)!r})\n"
-               "tool = importlib.util.module_from_spec(importlib.util.spec_from_loader('tool', loader))\n"
-               "sys.modules['tool'] = tool\n"
-               "loader.exec_module(tool)\n"
-               f"tool.run_tests(['bash', '-c', {tests!r}], sys.stdout, os.environ)\n")
+    program = (f"import os, sys; sys.path.insert(0, {str(ROOT)!r})\n"
+               "from tools.coverage import cli\n"
+               f"cli.run_tests(['bash', '-c', {tests!r}], sys.stdout, os.environ)\n")
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL) as worker:
         while not began.exists():

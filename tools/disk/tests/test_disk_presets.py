@@ -2,65 +2,67 @@
 """Presets: what is accepted, what is refused, and what those of the project say."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
-from disk import figures, presets
-from disk.errors import DiskError
+
+from tools.disk import figures, presets
+from tools.disk.errors import DiskError
 
 GOOD = """# A disk
 #@ outer_mbps = 105   from its data sheet
-rot_model = 1         # on
+rot/model = 1         # on
 size = 1024
 
-rot_rpm=7200
+rot/rpm=7200
 """
 
 
-def test_attributes_title_and_rated_figures():
+def test_attributes_title_and_rated_figures() -> None:
     preset = presets.parse(GOOD, "good")
     assert preset.title == "A disk"
-    assert preset.attributes == {"rot_model": "1", "size": "1024", "rot_rpm": "7200"}
+    assert preset.attributes == {"rot/model": "1", "size": "1024", "rot/rpm": "7200"}
     assert preset.rated == {"outer_mbps": 105.0}
 
 
 @pytest.mark.parametrize(("line", "says"), [
-    ("rot_rpm 7200", "bad.conf:7: not 'attribute = value'"),
-    ("rot_rpm = 7200 rpm", "bad.conf:7: not 'attribute = value'"),
-    ("rot_rpm = 5400", "bad.conf:7: rot_rpm is set a second time"),
+    ("rot/rpm 7200", "bad.conf:7: not 'attribute = value'"),
+    ("rot/rpm = 7200 rpm", "bad.conf:7: not 'attribute = value'"),
+    ("rot/rpm = 5400", "bad.conf:7: rot/rpm is set a second time"),
     ("#@ speed = 3", "bad.conf:7: unknown figure 'speed'"),
     ("#@ inner_mbps = fast", "bad.conf:7: inner_mbps: 'fast' is not a number"),
 ])
-def test_bad_line_is_named(line, says):
+def test_bad_line_is_named(line: str, says: str) -> None:
     with pytest.raises(DiskError) as error:
         presets.parse(GOOD + line + "\n", "bad")
     assert str(error.value).startswith(says)
 
 
-def test_a_disk_needs_model_and_size():
-    with pytest.raises(DiskError, match="rot_model = 1"):
+def test_a_disk_needs_model_and_size() -> None:
+    with pytest.raises(DiskError, match="rot/model = 1"):
         presets.parse("size = 3\n", "none")
     with pytest.raises(DiskError, match="size"):
-        presets.parse("rot_model = 1\n", "none")
+        presets.parse("rot/model = 1\n", "none")
 
 
-def test_unknown_preset_names_the_known_ones(tmp_path):
+def test_unknown_preset_names_the_known_ones(tmp_path: Path) -> None:
     (tmp_path / "one.conf").write_text(GOOD)
     with pytest.raises(DiskError, match="no preset 'two' .*known: one"):
         presets.load("two", tmp_path)
 
 
-def test_change_replaces_adds_and_drops_the_rated_figures():
+def test_change_replaces_adds_and_drops_the_rated_figures() -> None:
     preset = presets.parse(GOOD, "good")
-    presets.change(preset, ["rot_rpm=5400", "memory_backed=1"])
-    assert preset.attributes["rot_rpm"] == "5400"
+    presets.change(preset, ["rot/rpm=5400", "memory_backed=1"])
+    assert preset.attributes["rot/rpm"] == "5400"
     assert preset.attributes["memory_backed"] == "1"
     assert not preset.rated
     with pytest.raises(DiskError, match="not 'attribute=value'"):
-        presets.change(preset, ["rot_rpm"])
+        presets.change(preset, ["rot/rpm"])
 
 
 @pytest.mark.parametrize("name", presets.names())
-def test_preset_of_the_project_is_what_its_sources_say(name):
+def test_preset_of_the_project_is_what_its_sources_say(name: str) -> None:
     preset = presets.load(name)
     computed = figures.compute(preset.attributes)
     assert preset.title
@@ -76,13 +78,13 @@ def test_preset_of_the_project_is_what_its_sources_say(name):
 
 
 @pytest.mark.parametrize("name", presets.names())
-def test_every_figure_of_a_preset_has_its_source_beside_or_above_it(name):
+def test_every_figure_of_a_preset_has_its_source_beside_or_above_it(name: str) -> None:
     lines = (presets.FOLDER / f"{name}.conf").read_text().splitlines()
     for above, line in pairwise(lines):
-        if line and not line.startswith("#") and not line.startswith("rot_model"):
+        if line and not line.startswith("#") and not line.startswith("rot/model"):
             assert "#" in line or "sectors" in line or above.startswith("#"), line
 
 
-def test_the_four_disks_that_the_project_promises_are_there():
+def test_the_four_disks_that_the_project_promises_are_there() -> None:
     assert {"barracuda-7200.11", "cheetah-15k", "laptop-5400", "nearline-20tb"} <= set(
         presets.names())

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0
 /*
  * loadgen - the laboratory's load generator
  *
@@ -12,30 +12,19 @@
  * computes (time-travel=inf-cpu) a busy wait would not end.
  */
 #define _GNU_SOURCE
-#include <err.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-#define NSEC_PER_SEC		1000000000ULL
+#include "chance.h"
+#include "init.h"
+
 #define IOPRIO_WHO_PROCESS	1
 #define IOPRIO_CLASS_BW		4
 /* The smallest valid reservation: 128 KiB/s, delay level 0. */
@@ -44,7 +33,6 @@
 #define MAX_STREAMS		4096
 #define MAX_REGIONS		8
 #define RECORDS_PER_CHUNK	(64 * 1024)
-#define GUEST_RESULTS		"/mnt"
 
 /* What one read or write did; written to the result file as it stands. */
 struct record {
@@ -93,75 +81,6 @@ static struct {
 	unsigned int nr_streams;
 	struct stream streams[MAX_STREAMS];
 } job;
-
-static const char *result_dir;
-static bool in_guest;
-
-/* ---- leaving with a message ------------------------------------------- */
-
-static void write_text(const char *name, const char *text)
-{
-	char path[PATH_MAX];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", result_dir, name);
-	f = fopen(path, "w");
-	if (!f)
-		err(1, "%s", path);
-	fputs(text, f);
-	if (fclose(f))
-		err(1, "%s", path);
-}
-
-static void __attribute__((noreturn)) power_off(void)
-{
-	sync();
-	umount(GUEST_RESULTS);
-	reboot(RB_POWER_OFF);
-	err(1, "power off");
-}
-
-static void __attribute__((noreturn, format(printf, 1, 2)))
-fail(const char *fmt, ...)
-{
-	char text[4096];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	warnx("%s", text);
-	write_text("error", text);
-	if (in_guest)
-		power_off();
-	exit(1);
-}
-
-/* ---- time --------------------------------------------------------------- */
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	if (clock_gettime(CLOCK_MONOTONIC, &ts))
-		err(1, "clock_gettime");
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
-
-static void sleep_until(uint64_t t)
-{
-	struct timespec ts = {
-		.tv_sec = t / NSEC_PER_SEC,
-		.tv_nsec = t % NSEC_PER_SEC,
-	};
-	int ret;
-
-	do {
-		ret = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-	} while (ret == EINTR);
-	if (ret)
-		errx(1, "clock_nanosleep: %s", strerror(ret));
-}
 
 /* ---- the job file --------------------------------------------------------- */
 
@@ -296,7 +215,7 @@ static void report_file(const char *name, const char *path)
 	n = fread(text, 1, sizeof(text) - 1, f);
 	text[n] = '\0';
 	fclose(f);
-	write_text(name, text);
+	write_result(name, text);
 }
 
 static pid_t start_program(char *command, unsigned int line)
@@ -428,16 +347,6 @@ static void write_records(unsigned int id)
 			err(1, "%s", path);
 	if (fclose(f))
 		err(1, "%s", path);
-}
-
-/* splitmix64: every stream draws the same offsets on every machine. */
-static uint64_t draw(uint64_t *state)
-{
-	uint64_t z = (*state += 0x9e3779b97f4a7c15ULL);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-	return z ^ (z >> 31);
 }
 
 static void transfer(int fd, const struct stream *s, char *buf, uint64_t offset,
@@ -616,7 +525,7 @@ static void run_streams(void)
 		waitpid(tracer, NULL, 0);
 	}
 	snprintf(text, sizeof(text), "%" PRIu64 "\n", now_ns() - start_ns);
-	write_text("elapsed_ns", text);
+	write_result("elapsed_ns", text);
 }
 
 static void probe(void)
@@ -626,34 +535,13 @@ static void probe(void)
 
 	if (uname(&u))
 		err(1, "uname");
-	write_text("release", u.release);
+	write_result("release", u.release);
 	if (syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_BW_PROBE)) {
-		write_text("bw", "0\n");
+		write_result("bw", "0\n");
 	} else {
-		write_text("bw", "1\n");
+		write_result("bw", "1\n");
 		syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, old);
 	}
-}
-
-static void must_mount(const char *type, const char *target, const char *data)
-{
-	/* A kernel may have mounted /dev by itself. */
-	if (mount("none", target, type, 0, data) && errno != EBUSY)
-		err(1, "mount %s on %s", type, target);
-}
-
-static void set_up_guest(const char *dir)
-{
-	in_guest = true;
-	/* first of all what a message needs to get out */
-	must_mount("hostfs", GUEST_RESULTS, dir);
-	result_dir = GUEST_RESULTS;
-	must_mount("proc", "/proc", NULL);
-	must_mount("sysfs", "/sys", NULL);
-	must_mount("devtmpfs", "/dev", NULL);
-	must_mount("configfs", "/sys/kernel/config", NULL);
-	must_mount("debugfs", "/sys/kernel/debug", NULL);
-	must_mount("tmpfs", "/tmp", NULL);
 }
 
 static void __attribute__((noreturn)) usage(int status)
@@ -685,7 +573,7 @@ int main(int argc, char **argv)
 			fail("the job needs device and duration_ns");
 		run_streams();
 	}
-	write_text("done", "1\n");
+	write_result("done", "1\n");
 	if (in_guest)
 		power_off();
 	return 0;

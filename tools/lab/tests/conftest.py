@@ -1,19 +1,21 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0
 """What the laboratory's tests share."""
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
-LAB = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(LAB))
+from tools.base.paths import TOOLS
+from tools.lab import cli
+from tools.lab.results import CellResult, ProcessResult, Result
+from tools.lab.stats import HISTOGRAM_MS
+from tools.vm import uml
 
-from lablib import cli, guest  # noqa: E402
+LAB = TOOLS / "lab"
 
 # Two milliseconds a command, one command at a time: every answer is known.
-PLAIN_DISK = "rot_model = 1\nsize = 476940\nirqmode = 2\ncompletion_nsec = 2000000\n"
+PLAIN_DISK = "rot/model = 1\nsize = 476940\nirqmode = 2\ncompletion_nsec = 2000000\n"
 
 SCENARIO = """\
 title = "test"
@@ -26,7 +28,7 @@ policy = "rt"
 N = [1, 2]
 
 [disk_set]
-rot_model = 0
+"rot/model" = 0
 
 [[group]]
 name = "stream"
@@ -64,6 +66,57 @@ def lines_of(source: str, start: str) -> list[int]:
     return [n for n, line in enumerate(source.splitlines(), 1) if line.startswith(start)]
 
 
+def process_result(name: str, rate: int = 0, misses: int = 0) -> ProcessResult:
+    """A stream of made-up results, which is its group, too."""
+    return {
+        "name": name,
+        "group": name,
+        "kind": "paced",
+        "op": "read",
+        "priority": "RT 4",
+        "regions": [[0, 4096]],
+        "start_ns": 0,
+        "bytes": rate,
+        "bytes_per_s": rate,
+        "own_bytes_per_s": rate,
+        "reads": 4,
+        "misses": misses,
+        "latency_ns": {"mean": 1_000_000, "p50": 1, "p90": 1, "p99": 5_000_000, "p999": 1, "max": 9_000_000},
+        "histogram": [4] + [0] * len(HISTOGRAM_MS),
+        "operations_sha256": "a",
+    }
+
+
+def cell_result(config: str, n: int, processes: list[ProcessResult]) -> CellResult:
+    """A run of made-up results."""
+    return {
+        "name": f"{config} depth1 N={n}",
+        "config": config,
+        "scheduler": config,
+        "depth": 1,
+        "vary": {"N": str(n)},
+        "policy": "rt",
+        "fallback": False,
+        "status": "ok",
+        "processes": processes,
+    }
+
+
+def result_of(cells: list[CellResult]) -> Result:
+    """Made-up results of SCENARIO, on a kernel without the BW class."""
+    return {
+        "schema": 1,
+        "scenario": "test",
+        "title": "test",
+        "kernel": {"release": "7.3", "bw": False, "schedulers": ["none"]},
+        "disk": {"preset": "plain", "attributes": {}},
+        "seed": 1,
+        "duration_ns": 4_000_000_000,
+        "cells": cells,
+        "expect": [],
+    }
+
+
 @pytest.fixture
 def disks(tmp_path: Path) -> Path:
     folder = tmp_path / "disks"
@@ -88,6 +141,6 @@ def kernel() -> Path:
 
 
 @pytest.fixture(scope="session")
-def guests(kernel: Path) -> guest.Guests:
+def guests(kernel: Path) -> uml.Guests:
     cli.build_loadgen()
-    return guest.Guests(kernel, cli.LOADGEN, 60)
+    return uml.Guests(kernel, cli.LOADGEN, 60)

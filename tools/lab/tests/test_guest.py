@@ -1,26 +1,30 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0
 """Runs in guests: known answers, the same ones each time, and every way a run can end."""
 
 import json
 import os
 import signal
 import subprocess
-import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import LAB, SCENARIO
-from lablib import cli, guest, job, stats
-from lablib.disks import load_disk
+
+from tools.base.cli import EXIT_INTERRUPTED
+from tools.lab import cli, job, stats
+from tools.lab import kernel as kernel_under_test
+from tools.lab.disks import load_disk
+from tools.lab.tests.conftest import LAB, SCENARIO
+from tools.vm import uml
 
 MS = 1_000_000
 CLOCK_READS_NS = 20_000
 
 
 def lab(*args: str | Path, **options: Any) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, str(LAB / "lab"), *map(str, args)]
+    command: list[str | Path] = [LAB / "lab", *args]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **options)
 
 
@@ -92,12 +96,12 @@ def test_random_numbers_of_a_kernel_are_those_of_a_seed(kernel: Path, tmp_path: 
         folder = tmp_path / name
         folder.mkdir()
         text = "report random /proc/sys/kernel/random/uuid\n"
-        guest.Guests(kernel, cli.LOADGEN, 60, seed=seed).run(text, {}, folder, "test")
+        uml.Guests(kernel, cli.LOADGEN, 60, seed=seed).run(text, {}, folder, "test")
         found.append((folder / "random").read_text())
     assert found[0] == found[1] != found[2]
 
 
-def run_job(guests: guest.Guests, tmp_path: Path, lines: list[str], count: int) -> list[list[tuple[int, ...]]]:
+def run_job(guests: uml.Guests, tmp_path: Path, lines: list[str], count: int) -> list[list[tuple[int, ...]]]:
     """Records of streams on a disk that takes 2 ms for a command, one at a time."""
     head = [
         f"mkdir {job.CONFIGFS}",
@@ -123,13 +127,13 @@ def close(value: int, expected: int) -> bool:
     return 0 <= value - expected < CLOCK_READS_NS
 
 
-def test_greedy_direct_reader_makes_a_read_each_two_milliseconds(guests: guest.Guests, tmp_path: Path) -> None:
+def test_greedy_direct_reader_makes_a_read_each_two_milliseconds(guests: uml.Guests, tmp_path: Path) -> None:
     (reads,) = run_job(guests, tmp_path, ["stream direct=1 size=4096 regions=0:1048576"], 1)
     assert len(reads) == 500
     assert all(close(end - issue, 2 * MS) for _, issue, end, _ in reads)
 
 
-def test_two_readers_wait_for_each_other(guests: guest.Guests, tmp_path: Path) -> None:
+def test_two_readers_wait_for_each_other(guests: uml.Guests, tmp_path: Path) -> None:
     line = "stream direct=1 size=4096 regions=0:1048576"
     choose = [
         "write /sys/block/rot0/queue/scheduler mq-deadline",
@@ -140,7 +144,7 @@ def test_two_readers_wait_for_each_other(guests: guest.Guests, tmp_path: Path) -
     assert all(close(end - issue, 4 * MS) for reads in both for _, issue, end, _ in reads[1:])
 
 
-def test_paced_reader_keeps_its_pace_and_its_start(guests: guest.Guests, tmp_path: Path) -> None:
+def test_paced_reader_keeps_its_pace_and_its_start(guests: uml.Guests, tmp_path: Path) -> None:
     line = "stream direct=1 size=8192 period_ns=100000000 start_ns=30000000 regions=0:16384"
     (reads,) = run_job(guests, tmp_path, [line], 1)
     assert [due for due, _, _, _ in reads] == [30 * MS + n * 100 * MS for n in range(10)]
@@ -148,7 +152,7 @@ def test_paced_reader_keeps_its_pace_and_its_start(guests: guest.Guests, tmp_pat
     assert {size for _, _, _, size in reads} == {8192}
 
 
-def test_paced_reader_behind_its_pace_catches_up_only_if_told(guests: guest.Guests, tmp_path: Path) -> None:
+def test_paced_reader_behind_its_pace_catches_up_only_if_told(guests: uml.Guests, tmp_path: Path) -> None:
     line = "stream direct=1 size=4096 period_ns=1000000 regions=0:1048576"
     (lagging,) = run_job(guests, tmp_path, [line], 1)
     assert all(close(issue, due) for due, issue, _, _ in lagging)
@@ -158,27 +162,27 @@ def test_paced_reader_behind_its_pace_catches_up_only_if_told(guests: guest.Gues
     assert catching[-1][1] - catching[-1][0] > 498 * MS
 
 
-def test_buffered_reader_profits_from_read_ahead(guests: guest.Guests, tmp_path: Path) -> None:
+def test_buffered_reader_profits_from_read_ahead(guests: uml.Guests, tmp_path: Path) -> None:
     (reads,) = run_job(guests, tmp_path, ["stream size=4096 count=1000 regions=0:67108864"], 1)
     waits = [end - issue for _, issue, end, _ in reads if not close(end - issue, 0)]
     assert len(reads) == 1000
     assert 8 < len(waits) < 100
 
 
-def test_direct_write_takes_a_command_and_fsync_none_without_a_cache(guests: guest.Guests, tmp_path: Path) -> None:
+def test_direct_write_takes_a_command_and_fsync_none_without_a_cache(guests: uml.Guests, tmp_path: Path) -> None:
     line = "stream write=1 direct=1 fsync_every=1 size=4096 count=10 regions=0:1048576"
     (writes,) = run_job(guests, tmp_path, [line], 1)
     assert len(writes) == 10
     assert all(close(end - issue, 2 * MS) for _, issue, end, _ in writes)
 
 
-def test_buffered_write_waits_for_the_disk_at_fsync_only(guests: guest.Guests, tmp_path: Path) -> None:
+def test_buffered_write_waits_for_the_disk_at_fsync_only(guests: uml.Guests, tmp_path: Path) -> None:
     line = "stream write=1 fsync_every=5 size=4096 count=10 regions=0:1048576"
     (writes,) = run_job(guests, tmp_path, [line], 1)
     assert [close(end - issue, 0) for _, issue, end, _ in writes] == ([True] * 4 + [False]) * 2
 
 
-def test_reader_of_several_regions_takes_them_in_turn(guests: guest.Guests, tmp_path: Path) -> None:
+def test_reader_of_several_regions_takes_them_in_turn(guests: uml.Guests, tmp_path: Path) -> None:
     # one block each: after one read of each, all is in the page cache
     line = "stream random=1 size=4096 seed=7 count=20 regions=1048576:4096,16777216:4096,33554432:4096"
     (reads,) = run_job(guests, tmp_path, [line], 1)
@@ -196,16 +200,16 @@ def test_reader_of_several_regions_takes_them_in_turn(guests: guest.Guests, tmp_
     ],
 )
 def test_bad_job_is_reported_from_inside_the_guest(
-    guests: guest.Guests, tmp_path: Path, line: str, message: str
+    guests: uml.Guests, tmp_path: Path, line: str, message: str
 ) -> None:
-    with pytest.raises(guest.GuestFailed, match=message):
+    with pytest.raises(uml.GuestFailed, match=message):
         run_job(guests, tmp_path, [line], 0)
 
 
 def test_panic_is_reported_with_the_console(kernel: Path, tmp_path: Path) -> None:
     # an init that exits: the kernel panics
-    leaver = guest.Guests(kernel, Path("/bin/true"), 60)
-    with pytest.raises(guest.GuestFailed, match="Attempted to kill init"):
+    leaver = uml.Guests(kernel, Path("/bin/true"), 60)
+    with pytest.raises(uml.GuestFailed, match="Attempted to kill init"):
         leaver.run("", {}, tmp_path, "test")
     wait_for(lambda: not guests_of(tmp_path), "the end of all processes")
 
@@ -213,8 +217,8 @@ def test_panic_is_reported_with_the_console(kernel: Path, tmp_path: Path) -> Non
 def test_guest_that_hangs_is_ended_after_the_limit(fake: Path, tmp_path: Path) -> None:
     cli.build_loadgen()
     kernel = script(fake / "linux", "echo last words; sleep 1000 & sleep 1000\n")
-    slow = guest.Guests(kernel, cli.LOADGEN, 0.5)
-    with pytest.raises(guest.GuestFailed, match=r"no end after 0.5 s[^$]*last words"):
+    slow = uml.Guests(kernel, cli.LOADGEN, 0.5)
+    with pytest.raises(uml.GuestFailed, match=r"no end after 0.5 s[^$]*last words"):
         slow.run("", {}, tmp_path, "test")
     wait_for(lambda: not guests_of(tmp_path), "the end of all processes")
 
@@ -226,8 +230,8 @@ def test_guest_that_hangs_in_virtual_time_is_ended(kernel: Path, tmp_path: Path)
     subprocess.run(["gcc", "-O0", "-static", "-o", tmp_path / "spin", spinner], check=True)
     folder = tmp_path / "run"
     folder.mkdir()
-    with pytest.raises(guest.GuestFailed, match="no end after 2 s"):
-        guest.Guests(kernel, tmp_path / "spin", 2).run("", {}, folder, "test")
+    with pytest.raises(uml.GuestFailed, match="no end after 2 s"):
+        uml.Guests(kernel, tmp_path / "spin", 2).run("", {}, folder, "test")
     wait_for(lambda: not guests_of(folder), "the end of all processes")
 
 
@@ -239,7 +243,7 @@ def test_interrupt_leaves_no_process_behind(
     scenario_file.write_text(SCENARIO.replace("duration_s = 4", "duration_s = 100000"))
     folder = tmp_path / "tmp"
     folder.mkdir()
-    command = [sys.executable, str(LAB / "lab")]
+    command = [str(LAB / "lab")]
     command += map(str, run_args(kernel, scenario_file, disks, tmp_path / "out"))
     running = subprocess.Popen(
         [*command, "-j2"],
@@ -249,15 +253,34 @@ def test_interrupt_leaves_no_process_behind(
         # a shell's background commands ignore it, and what they start too
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    wait_for(lambda: len(list(folder.glob("lab-*/console"))) == 2, "two guests")
+    wait_for(lambda: len(list(folder.glob("uml-*/console"))) == 2, "two guests")
     wait_for(lambda: len(guests_of(folder)) >= 2, "their processes")
     running.send_signal(number)
     _, errors = running.communicate(timeout=60)
     wait_for(lambda: not guests_of(folder), "the end of all processes")
     if number != signal.SIGKILL:
-        assert running.returncode == cli.EXIT_INTERRUPTED
+        assert running.returncode == EXIT_INTERRUPTED
         assert "interrupted" in errors
-        assert list(folder.glob("lab-*")) == []
+        assert list(folder.glob("uml-*")) == []
+
+
+def test_interrupt_while_runs_are_still_handed_out_ends_those_that_run(
+    kernel: Path, scenario_file: Path, disks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario_file.write_text(SCENARIO.replace("duration_s = 4", "duration_s = 100000"))
+    submit = ThreadPoolExecutor.submit
+    submitted: list[object] = []
+
+    def second_is_interrupted(pool: ThreadPoolExecutor, *args: Any) -> Any:
+        if submitted:
+            raise KeyboardInterrupt
+        submitted.append(args)
+        return submit(pool, *args)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", second_is_interrupted)
+    begin = time.monotonic()
+    assert cli.main([*map(str, run_args(kernel, scenario_file, disks, tmp_path / "out")), "-j2"]) == EXIT_INTERRUPTED
+    assert time.monotonic() - begin < 60, "the guest has not been ended"
 
 
 def test_scheduler_that_the_kernel_lacks_runs_nothing(
@@ -310,9 +333,9 @@ def test_failing_guest_is_reported_and_the_rest_runs(
 
 
 def test_reservation_without_the_class_falls_back_and_says_so(
-    kernel: Path, guests: guest.Guests, scenario_file: Path, disks: Path, tmp_path: Path
+    kernel: Path, guests: uml.Guests, scenario_file: Path, disks: Path, tmp_path: Path
 ) -> None:
-    bw = guests.probe().bw
+    bw = kernel_under_test.probe(guests).bw
     configs = '[[config]]\nname = "{}"\nscheduler = "none"\npolicy = "bw"\n{}\n'
     text = configs.format("with", 'fallback = "rt"\n') + configs.format("without", "")
     scenario_file.write_text(SCENARIO.replace("[[group]]", text + "[[group]]", 1))
@@ -340,7 +363,7 @@ def test_trace_is_kept(kernel: Path, scenario_file: Path, disks: Path, tmp_path:
             assert abs(old["latency_ns"]["mean"] - new["latency_ns"]["mean"]) < CLOCK_READS_NS
 
 
-def test_seeky_reader_far_from_others_is_not_starved_under_cfq(guests: guest.Guests, tmp_path: Path) -> None:
+def test_seeky_reader_far_from_others_is_not_starved_under_cfq(guests: uml.Guests, tmp_path: Path) -> None:
     """Ten processes read at random within 24 MiB, one 100 GiB away; all share their slices."""
     folder = LAB.parents[1] / "configs/disks"
     lines = [
@@ -383,7 +406,8 @@ def test_picture_of_a_run(kernel: Path, scenario_file: Path, disks: Path, tmp_pa
     pytest.importorskip("matplotlib")
     entry = f'[[picture]]\nname = "one"\nscenario = "{scenario_file}"\nrun = "none depth1 N=1"\ntitle = "t"\n'
     (tmp_path / "list.toml").write_text(entry + "start = 1\nend = 2\n")
-    args = ["--list", tmp_path / "list.toml", "--out", tmp_path / "out", "--kernel", kernel, "--disks", disks]
+    args: list[str | Path] = ["--list", tmp_path / "list.toml", "--out", tmp_path / "out"]
+    args += ["--kernel", kernel, "--disks", disks]
     done = lab("pictures", *args)
     if "needs blktrace" in done.stderr:
         pytest.skip("no blktrace")

@@ -1,18 +1,19 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0
 """A scenario's cell as the load generator gets it."""
 
 from pathlib import Path
 
 import pytest
-from conftest import SCENARIO, lines_of
-from lablib import disks as disk_module
-from lablib import job, scenario, units
-from lablib.errors import BadValue, ScenarioError
-from lablib.units import GIB, KIB, MIB
+
+from tools.lab import disks as disk_module
+from tools.lab import job, schema, units
+from tools.lab.errors import BadValue, ScenarioError
+from tools.lab.tests.conftest import SCENARIO, lines_of
+from tools.lab.units import GIB, KIB, MIB
 
 
 def streams(source: str, disks: Path, variant: int = 0, seed: int = 1, policy: str = "rt") -> list[job.Process]:
-    loaded = scenario.parse("test", Path("test.toml"), source)
+    loaded = schema.parse(Path("test.toml"), source)
     cell = loaded.cells()[variant]
     return job.processes(loaded, cell, disk_module.of_scenario(loaded, disks), seed, policy)
 
@@ -81,10 +82,10 @@ def test_policy_chooses_the_priority(disks: Path) -> None:
 
 
 def test_job_sets_nr_requests_after_the_scheduler(disks: Path) -> None:
-    loaded = scenario.parse("test", Path("test.toml"), SCENARIO)
+    loaded = schema.parse(Path("test.toml"), SCENARIO)
     disk = disk_module.load_disk(disks, "plain")
     cell = loaded.cells(["mq-deadline"], [32])[0]
-    lines = job.job_text(disk, loaded, cell, job.processes(loaded, cell, disk, 1, "rt"), False).splitlines()
+    lines = job.job_text(loaded, disk, job.make_run(loaded, cell, disk, 1, bw=False), False).splitlines()
     chosen = lines.index("write /sys/block/rot0/queue/scheduler mq-deadline")
     assert lines[chosen + 1] == "write /sys/block/rot0/queue/nr_requests 256"
     assert "write /sys/kernel/config/nullb/rot0/hw_queue_depth 32" in lines
@@ -100,7 +101,7 @@ def test_tunables_of_the_bw_class_are_left_out_without_it(disks: Path) -> None:
         'bw_set = { bw_elevator = "ssf" }\n\n[[group]]',
         1,
     )
-    config = scenario.parse("test", Path("test.toml"), source).cells(["cfq"])[0].config
+    config = schema.parse(Path("test.toml"), source).cells(["cfq"])[0].config
     without, with_bw = job.scheduler_lines(config, False), job.scheduler_lines(config, True)
     assert "write /sys/block/rot0/queue/iosched/slice_sync_ms 50" in without
     assert [line for line in with_bw if line not in without] == ["write /sys/block/rot0/queue/iosched/bw_elevator ssf"]
@@ -175,14 +176,14 @@ def test_more_streams_than_media_files_begin_in_the_middle(disks: Path) -> None:
         ('size = "4KiB"', 'size = "4KiB"\nchunk = 100', "chunk", "group.1.chunk", "a multiple of 512 bytes, not 100"),
         ("N = [1, 2]", "N = [81]", "[[group]]", "group.0.file", "more than 80 processes"),
         ('rate = "1MiB/s"', 'rate = "9999999GiB/s"', "rate", "group.0.rate", "less than a nanosecond"),
-        ("rot_model = 0", "size = 102400", "[[group]]", "group.0.file", "do not fit a disk of 100 GiB"),
-        ("rot_model = 0", "blocksize = 8192", 'size = "4KiB', "group.1.size", "a multiple of 8192 bytes, not 4096"),
+        ('"rot/model" = 0', "size = 102400", "[[group]]", "group.0.file", "do not fit a disk of 100 GiB"),
+        ('"rot/model" = 0', "blocksize = 8192", 'size = "4KiB', "group.1.size", "a multiple of 8192 bytes, not 4096"),
         ('disk = "plain"', 'disk = "floppy"', "disk", "disk", "no disk preset 'floppy' (known: plain)"),
         (
-            "rot_model = 0",
-            "rot_seek_avg_us = 1\nrot_seek_full_us = 2",
-            "rot_seek_full_us",
-            "disk_set.rot_seek_full_us",
+            '"rot/model" = 0',
+            '"rot/seek_avg_us" = 1\n"rot/seek_full_us" = 2',
+            '"rot/seek_full_us"',
+            "disk_set.rot/seek_full_us",
             "set one of them to 0",
         ),
     ],

@@ -1,16 +1,21 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0
 """A scenario on a kernel: what the kernel lacks is refused, and where a setting of it came from is said."""
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
-from conftest import SCENARIO, lines_of
-from lablib import cli, guest, run, scenario
-from lablib.errors import EXIT_FAILED, EXIT_USAGE, ScenarioError
-from lablib.units import GIB
+
+from tools.base.cli import EXIT_FAILED, EXIT_USAGE
+from tools.lab import cli, job, run, schema
+from tools.lab import kernel as kernel_under_test
+from tools.lab.errors import ScenarioError
+from tools.lab.tests.conftest import SCENARIO, lines_of
+from tools.lab.units import GIB
+from tools.vm import uml
 
 SCHEDULERS = ["none", "mq-deadline", "cfq"]
-ATTRIBUTES = frozenset(["rot_model", "rot_rpm", "size"])
+ATTRIBUTES = frozenset(["rot/model", "rot/rpm", "size"])
 CONFIG = '[[config]]\nname = "c"\nscheduler = "cfq"\n'
 
 
@@ -18,12 +23,12 @@ def with_config(lines: str) -> str:
     return SCENARIO.replace("[[group]]", f"{CONFIG}{lines}\n[[group]]", 1)
 
 
-def features(bw: bool = False) -> guest.Features:
-    return guest.Features("7.3", SCHEDULERS, bw, True, ATTRIBUTES)
+def features(bw: bool = False) -> kernel_under_test.Features:
+    return kernel_under_test.Features("7.3", SCHEDULERS, bw, True, ATTRIBUTES)
 
 
-def plan_of(source: str, disks: Path, kernel: guest.Features) -> run.Plan:
-    return run.make_plan(scenario.parse("test", Path("test.toml"), source), disks, None, None, None, kernel)
+def plan_of(source: str, disks: Path, kernel: kernel_under_test.Features) -> run.Plan:
+    return run.make_plan(schema.parse(Path("test.toml"), source), disks, None, None, None, kernel)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +41,8 @@ def plan_of(source: str, disks: Path, kernel: guest.Features) -> run.Plan:
             "config.0.scheduler",
             "kernel 7.3 has no scheduler 'elevator9' (it has none, mq-deadline, cfq)",
         ),
-        (SCENARIO.replace("rot_model = 0", "rot_rpn = 1"), "rot_rpn", "disk_set.rot_rpn", "has no such attribute"),
+        (SCENARIO.replace('"rot/model" = 0', '"rot/rpn" = 1'), '"rot/rpn"', "disk_set.rot/rpn",
+         "has no such attribute"),
         (SCENARIO.replace('"plain"', '"floppy"'), "disk", "disk", "no disk preset 'floppy' (known: plain)"),
         (SCENARIO.replace('file = "db"', 'file = "media:99"'), "file", "group.1.file", "media file 99 is not in 0..39"),
     ],
@@ -53,11 +59,11 @@ def test_refusal_of_what_the_kernel_lacks_names_line_and_key(
 
 def test_kernel_without_the_rotating_disk_is_refused(disks: Path) -> None:
     with pytest.raises(ScenarioError, match="test.toml:2: disk: kernel 7.3 has no rotating disk"):
-        plan_of(SCENARIO, disks, guest.Features("7.3", SCHEDULERS, False, False))
+        plan_of(SCENARIO, disks, kernel_under_test.Features("7.3", SCHEDULERS, False, False))
 
 
 def test_size_of_disk_set_is_the_disk_that_files_lie_on(disks: Path) -> None:
-    plan = plan_of(SCENARIO.replace("rot_model = 0", "rot_model = 0\nsize = 1024000"), disks, features())
+    plan = plan_of(SCENARIO.replace('"rot/model" = 0', '"rot/model" = 0\nsize = 1024000'), disks, features())
     assert plan.disk.bytes == 1000 * GIB
 
 
@@ -77,15 +83,37 @@ def test_policy_on_a_kernel_with_and_without_the_bw_class(
     disks: Path, bw: bool, policies: str, chosen: str | None
 ) -> None:
     plan = plan_of(with_config(policies), disks, features(bw))
-    cell = next(cell for cell in plan.cells if cell.config.name == "c")
-    assert run.choose_policy(plan, cell, features(bw)) == chosen
+    assert next(one for one in plan.runs if one.cell.config.name == "c").policy == chosen
 
 
 def test_reservation_of_a_group_that_is_not_there_needs_no_fallback(disks: Path) -> None:
     source = with_config('policy = "bw"').replace('name = "stream"', 'name = "stream"\nwhen = { N = "2" }')
     plan = plan_of(source, disks, features())
-    chosen = {cell.name: run.choose_policy(plan, cell, features()) for cell in plan.cells if cell.config.name == "c"}
+    chosen = {one.cell.name: one.policy for one in plan.runs if one.cell.config.name == "c"}
     assert chosen == {"c depth1 N=1": "bw", "c depth1 N=2": None}
+
+
+@pytest.mark.parametrize(("given", "used"), [(None, 9), (0, 0), (7, 7)])
+def test_streams_are_those_of_the_seed_that_the_results_name(disks: Path, given: int | None, used: int) -> None:
+    loaded = schema.parse(Path("test.toml"), SCENARIO.replace("duration_s = 4", "duration_s = 4\nseed = 9"))
+    plan = run.make_plan(loaded, disks, None, None, given, features())
+    assert plan.seed == used
+    for one in plan.runs:
+        assert one.streams == job.processes(loaded, one.cell, plan.disk, used, "rt")
+        assert one.streams != job.processes(loaded, one.cell, plan.disk, used + 1, "rt")
+
+
+@pytest.mark.parametrize(
+    ("bw", "status", "policy", "fallback"),
+    [(True, "ok", "bw", False), (False, "ok", "rt", True), (False, "failed", "bw", False)],
+)
+def test_cell_says_what_it_ran_with_if_it_ran(
+    disks: Path, bw: bool, status: Literal["ok", "failed"], policy: str, fallback: bool
+) -> None:
+    plan = plan_of(with_config('policy = "bw"\nfallback = "rt"'), disks, features(bw))
+    cell = run.cell_result(plan.runs[-1], status)
+    assert (cell["name"], cell["status"]) == ("c depth1 N=2", status)
+    assert (cell["policy"], cell["fallback"]) == (policy, fallback)
 
 
 def fake_kernel(folder: Path, refused: str = "nothing") -> Path:
@@ -129,7 +157,7 @@ def run_lab(source: str, kernel: Path, disks: Path, tmp_path: Path) -> int:
         (SCENARIO.replace("size =", "size = 4.5 #", 1), "test.toml:18: group.0.size: '4.5' is not a size"),
         (SCENARIO.replace("rate =", 'rate = "0MiB/s" #', 1), "test.toml:17: group.0.rate: '0MiB' is not in 1.."),
         (SCENARIO.replace('"mq-deadline"]', '"bfq"]'), "test.toml:4: schedulers: kernel 7.3 has no scheduler 'bfq'"),
-        (SCENARIO.replace("rot_model = 0", "rot_rpn = 1"), "test.toml:11: disk_set.rot_rpn: null_blk of kernel 7.3"),
+        (SCENARIO.replace('"rot/model" = 0', '"rot/rpn" = 1'), "test.toml:11: disk_set.rot/rpn: null_blk of kernel"),
         (SCENARIO.replace('file = "db"', 'file = "media:99"'), "test.toml:30: group.1.file: media file 99 is not in"),
     ],
 )
@@ -151,7 +179,7 @@ def test_bad_scenario_runs_nothing(
     [
         ("set = { slice_snc_ms = 50 }", "iosched/slice_snc_ms", "set", "config.0.set.slice_snc_ms"),
         ("set = { quantum = 5 }\nqueue = { rotatonal = 1 }", "rotatonal", "queue", "config.0.queue.rotatonal"),
-        ("", "rot0/rot_model", "rot_model", "disk_set.rot_model"),
+        ("", "rot0/rot/model", '"rot/model"', "disk_set.rot/model"),
         ("", "rot0/power", "[disk_set]", "disk_set"),
     ],
 )
@@ -172,4 +200,4 @@ def test_setting_that_the_kernel_refuses_is_an_error_with_line_and_key(
 
 
 def test_probe_knows_the_attributes_of_null_blk(tmp_path: Path) -> None:
-    assert guest.Guests(fake_kernel(tmp_path), Path("/bin/true"), 60).probe() == features()
+    assert kernel_under_test.probe(uml.Guests(fake_kernel(tmp_path), Path("/bin/true"), 60)) == features()

@@ -1,69 +1,33 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0
 """Expectations, comparison, tables, plots and the page, from made-up results."""
 
 import copy
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from conftest import SCENARIO
-from lablib import cli, compare, crosscheck, expect, job, plots, report, scenario, tables
-from lablib import disks as disk_module
-from lablib.stats import HISTOGRAM_MS
+
+from tools.lab import cli, compare, crosscheck, expect, job, plots, report, schema, tables
+from tools.lab import disks as disk_module
+from tools.lab.results import Result
+from tools.lab.tests.conftest import SCENARIO, cell_result, process_result, result_of
 
 
-def process(group: str, rate: float, misses: int) -> dict[str, Any]:
-    latency = {"mean": 1_000_000, "p50": 1, "p90": 1, "p99": 5_000_000, "p999": 1, "max": 9_000_000}
-    return {
-        "name": group,
-        "group": group,
-        "bytes": rate,
-        "bytes_per_s": rate,
-        "reads": 4,
-        "misses": misses,
-        "latency_ns": latency,
-        "histogram": [4] + [0] * len(HISTOGRAM_MS),
-    }
-
-
-def result_of(rates: dict[tuple[str, int], float], misses: int = 0, bw: bool = False) -> dict[str, Any]:
-    cells = [
-        {
-            "name": f"{config} depth1 N={n}",
-            "config": config,
-            "scheduler": config,
-            "depth": 1,
-            "vary": {"N": str(n)},
-            "policy": "rt",
-            "fallback": False,
-            "status": "ok",
-            "processes": [process("stream", rate, misses), process("random", 1, 0)],
-        }
+def made_up(rates: dict[tuple[str, int], int], misses: int = 0) -> Result:
+    """A run for each configuration and number, with the rate of its stream."""
+    return result_of([
+        cell_result(config, n, [process_result("stream", rate, misses), process_result("random", 1)])
         for (config, n), rate in rates.items()
-    ]
-    kernel = {"release": "7.3", "bw": bw, "schedulers": ["none"]}
-    disk = {"preset": "plain", "attributes": {}}
-    return {
-        "schema": 1,
-        "scenario": "test",
-        "title": "test",
-        "kernel": kernel,
-        "disk": disk,
-        "seed": 1,
-        "duration_ns": 4_000_000_000,
-        "cells": cells,
-        "expect": [],
-    }
+    ])
 
 
-def judge(condition: str, result: dict[str, Any]) -> tuple[str, str]:
+def judge(condition: str, result: Result) -> tuple[str, str]:
     source = SCENARIO[: SCENARIO.index("[[expect]]")] + '[[expect]]\nsays = "x"\n' + condition
-    verdict = expect.evaluate(result, scenario.parse("test", Path("test.toml"), source))[0]
+    verdict = expect.evaluate(result, schema.parse(Path("test.toml"), source))[0]
     return verdict["status"], verdict["detail"]
 
 
-RATES = {("none", 1): 10.0, ("none", 2): 20.0, ("mq-deadline", 1): 30.0, ("mq-deadline", 2): 40.0}
+RATES = {("none", 1): 10, ("none", 2): 20, ("mq-deadline", 1): 30, ("mq-deadline", 2): 40}
 
 
 @pytest.mark.parametrize(
@@ -101,39 +65,44 @@ RATES = {("none", 1): 10.0, ("none", 2): 20.0, ("mq-deadline", 1): 30.0, ("mq-de
     ],
 )
 def test_expectation(condition: str, status: str) -> None:
-    assert judge(condition, result_of(RATES))[0] == status
+    assert judge(condition, made_up(RATES))[0] == status
+
+
+def test_equal_values_do_not_rise() -> None:
+    result = made_up({**RATES, ("none", 2): RATES["none", 1]})
+    assert judge('left = { metric = "bytes_per_s", config = "none" }\nincreases = "N"', result)[0] == "fail"
 
 
 def test_failed_expectation_says_which_run() -> None:
     status, detail = judge(
-        'left = { metric = "bytes_per_s", groups = "stream" }\nop = ">"\nright = 15', result_of(RATES)
+        'left = { metric = "bytes_per_s", groups = "stream" }\nop = ">"\nright = 15', made_up(RATES)
     )
     assert status == "fail"
     assert "none depth1 N=1" in detail
 
 
 def test_run_that_failed_is_no_pass() -> None:
-    result = result_of(RATES)
-    result["cells"][0].update(status="failed", processes=[])
+    result = made_up(RATES)
+    result["cells"][0] |= {"status": "failed", "processes": []}
     assert judge('left = { metric = "misses" }\nop = "=="\nright = 0', result)[0] == "not-run"
 
 
 def test_compare_finds_nothing_in_itself() -> None:
-    assert compare.changes(result_of(RATES), result_of(RATES), 0) == []
+    assert compare.changes(made_up(RATES), made_up(RATES), 0) == []
 
 
 def test_compare_finds_what_changed() -> None:
-    changed = copy.deepcopy(result_of(RATES))
+    changed = copy.deepcopy(made_up(RATES))
     changed["cells"][1]["processes"][0]["bytes_per_s"] = 19.0
-    found = compare.changes(result_of(RATES), changed, 0)
+    found = compare.changes(made_up(RATES), changed, 0)
     assert [(c["cell"], c["group"], c["metric"], c["percent"]) for c in found] == [
         ("none depth1 N=2", "stream", "bytes_per_s", -5.0)
     ]
-    assert compare.changes(result_of(RATES), changed, 6) == []
+    assert compare.changes(made_up(RATES), changed, 6) == []
 
 
 def test_compare_finds_runs_that_are_gone_and_verdicts_that_changed() -> None:
-    old, new = result_of(RATES), result_of({("none", 1): 10.0})
+    old, new = made_up(RATES), made_up({("none", 1): 10})
     old["expect"] = [{"says": "x", "status": "pass", "detail": ""}]
     new["expect"] = [{"says": "x", "status": "fail", "detail": ""}]
     found = compare.changes(old, new, 50)
@@ -144,8 +113,8 @@ def test_compare_finds_runs_that_are_gone_and_verdicts_that_changed() -> None:
 
 def test_compare_command_exits_with_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a, b = tmp_path / "a.json", tmp_path / "b.json"
-    a.write_text(json.dumps(result_of(RATES)))
-    b.write_text(json.dumps(result_of(RATES, misses=3)))
+    a.write_text(json.dumps(made_up(RATES)))
+    b.write_text(json.dumps(made_up(RATES, misses=3)))
     assert cli.main(["compare", str(a), str(a)]) == 0
     assert cli.main(["compare", str(a), str(b)]) == 1
     assert "misses" in capsys.readouterr().out
@@ -155,8 +124,8 @@ def test_compare_command_exits_with_what_it_found(tmp_path: Path, capsys: pytest
 
 
 def test_view_has_a_row_a_variant_and_a_column_a_configuration() -> None:
-    loaded = scenario.parse("test", Path("test.toml"), SCENARIO)
-    header, rows = tables.view_rows(result_of(RATES), loaded.views[0], loaded)
+    loaded = schema.parse(Path("test.toml"), SCENARIO)
+    header, rows = tables.view_rows(made_up(RATES), loaded.views[0], loaded)
     assert header == ["N", "none", "mq-deadline"]
     assert rows == [["1", "8", "8"], ["2", "8", "8"]]
 
@@ -169,9 +138,9 @@ def test_figures_have_four_digits(value: float, text: str) -> None:
 @pytest.mark.parametrize("form", plots.FORMATS)
 def test_plots_are_drawn_and_repeat(tmp_path: Path, form: str) -> None:
     pytest.importorskip("matplotlib")
-    loaded = scenario.parse("test", Path("test.toml"), SCENARIO)
-    first = plots.plot_result(result_of(RATES), loaded, tmp_path / "1", form)
-    second = plots.plot_result(result_of(RATES), loaded, tmp_path / "2", form)
+    loaded = schema.parse(Path("test.toml"), SCENARIO)
+    first = plots.plot_result(made_up(RATES), loaded, tmp_path / "1", form)
+    second = plots.plot_result(made_up(RATES), loaded, tmp_path / "2", form)
     assert [path.name for path in first] == [f"test-1.{form}", f"test-latency.{form}"]
     for a, b in zip(first, second, strict=True):
         assert a.stat().st_size > 1000
@@ -181,23 +150,36 @@ def test_plots_are_drawn_and_repeat(tmp_path: Path, form: str) -> None:
 def test_page_holds_published_figures_beside_ours(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     source = SCENARIO + '[[published]]\ncaption = "old"\ncolumns = ["a", "b"]\nrows = [["1", "4711"]]\n'
-    loaded = scenario.parse("test", Path("test.toml"), source)
-    result = result_of(RATES)
+    loaded = schema.parse(Path("test.toml"), source)
+    result = made_up(RATES)
     result["expect"] = expect.evaluate(result, loaded)
     page = tmp_path / "page.md"
     report.write([(result, loaded)], [], page, tmp_path / "page")
     text = page.read_text()
     assert "| 1 | 4711 |" in text
+    assert "\nOf the patches unknown.\n" in text
     assert "nothing is missed | pass" in text
     assert "(page/test-1.svg)" in text
     assert (tmp_path / "page" / "test-1.svg").exists()
     assert str(tmp_path) not in text
 
 
+def test_page_says_of_which_patches_the_results_are(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    loaded = schema.parse(Path("test.toml"), SCENARIO)
+    one, two = made_up(RATES), made_up(RATES)
+    one["kernel"]["patches"], two["kernel"]["patches"] = "aaaa", "bbbb"
+    page = tmp_path / "page.md"
+    report.write([(one, loaded)], [], page, tmp_path / "page")
+    assert "Kernel 7.3, without the BW class.\nOf the patches aaaa.\n" in page.read_text()
+    report.write([(one, loaded), (two, loaded)], [], page, tmp_path / "page")
+    assert "Of the patches aaaa, bbbb." in page.read_text()
+
+
 def test_page_holds_the_cross_check(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    loaded = scenario.parse("test", Path("test.toml"), SCENARIO)
-    cell = result_of(RATES)["cells"][0]
+    loaded = schema.parse(Path("test.toml"), SCENARIO)
+    cell = made_up(RATES)["cells"][0]
     real = {"stream": {"bytes_per_s": 10.5, "latency_mean_ms": 1.5}}
     found = crosscheck.compare(loaded, [(cell, real)], 4_000_000_000, False)
     assert found["status"] == "fail"
@@ -205,7 +187,7 @@ def test_page_holds_the_cross_check(tmp_path: Path) -> None:
     real["stream"]["latency_mean_ms"] = 1.05
     assert crosscheck.compare(loaded, [(cell, real)], 4_000_000_000, False)["status"] == "pass"
     page = tmp_path / "page.md"
-    report.write([(result_of(RATES), loaded)], [found], page, tmp_path / "page")
+    report.write([(made_up(RATES), loaded)], [found], page, tmp_path / "page")
     assert "+50.0%" in page.read_text()
     assert "Within 10%: **fail**" in page.read_text()
 
@@ -213,7 +195,7 @@ def test_page_holds_the_cross_check(tmp_path: Path) -> None:
 def test_fio_gets_the_same_streams(disks: Path) -> None:
     source = SCENARIO.replace('kind = "paced"', 'kind = "greedy"').replace('rate = "1MiB/s"\n', "")
     source = source.replace("deadline_ms = 1000\n", "").replace("per_s = 50\n", "")
-    loaded = scenario.parse("test", Path("test.toml"), source)
+    loaded = schema.parse(Path("test.toml"), source)
     cell = loaded.cells()[0]
     streams = job.processes(loaded, cell, disk_module.load_disk(disks, "plain"), 1, "rt")
     text = crosscheck.fio_job(loaded, streams)
@@ -223,7 +205,7 @@ def test_fio_gets_the_same_streams(disks: Path) -> None:
 
 
 def test_fio_does_not_get_streams_that_it_would_run_otherwise(disks: Path) -> None:
-    loaded = scenario.parse("test", Path("test.toml"), SCENARIO)
+    loaded = schema.parse(Path("test.toml"), SCENARIO)
     streams = job.processes(loaded, loaded.cells()[0], disk_module.load_disk(disks, "plain"), 1, "rt")
     with pytest.raises(ValueError, match="greedy and random"):
         crosscheck.fio_job(loaded, streams)

@@ -1,12 +1,13 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0
 """What is made of the load generator's records."""
 
 import dataclasses
 from array import array
 
 import pytest
-from lablib import metrics, stats
-from lablib.job import Process
+
+from tools.lab import metrics, stats
+from tools.lab.job import Process
 
 MS = 1_000_000
 S = 1000 * MS

@@ -1,21 +1,27 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0
 """Comparing two kernels: what differs is found, what was not run does not count."""
 
-import copy
 from pathlib import Path
+from typing import Literal
 
 import pytest
-from lablib import cli, guest, unchanged
-from lablib.errors import LabError
+
+from tools.base.cli import ToolError
+from tools.lab import cli, unchanged
+from tools.lab import kernel as kernel_under_test
+from tools.lab.tests.conftest import cell_result, process_result, result_of
 
 
-def results(status: str = "ok") -> dict[str, dict[str, object]]:
-    processes = [{"name": name, "reads": 5, "operations_sha256": "a"} for name in ("one", "two")]
-    cells = [
-        {"name": "cfq", "status": "ok", "processes": processes},
-        {"name": "bw", "status": status, "processes": []},
-    ]
-    return {"s": {"cells": cells}}
+def results(status: Literal["ok", "needs-bw", "failed"] = "ok", digest: str = "a") -> unchanged.Results:
+    """A run of two streams, the second of which has this digest, and one that reserves."""
+    processes = [process_result("one"), process_result("two")]
+    for process in processes:
+        process["reads"] = 5
+    processes[1]["operations_sha256"] = digest
+    free, reserving = cell_result("cfq", 1, processes), cell_result("cfq", 1, [])
+    free["name"], reserving["name"] = "cfq", "bw"
+    reserving["status"] = status
+    return {"s": result_of([free, reserving])}
 
 
 def test_equal_runs_do_not_differ_and_what_needs_the_class_is_not_counted() -> None:
@@ -24,28 +30,21 @@ def test_equal_runs_do_not_differ_and_what_needs_the_class_is_not_counted() -> N
 
 
 def test_an_operation_at_another_time_is_found() -> None:
-    old, new = results(), copy.deepcopy(results())
-    new["s"]["cells"][0]["processes"][1]["operations_sha256"] = "b"  # type: ignore[index]
-    assert unchanged.compare(old, new)[0]["differ"] == {"cfq": "two: operations_sha256"}
+    assert unchanged.compare(results(), results(digest="b"))[0]["differ"] == {"cfq": "two: operations_sha256"}
 
 
 @pytest.mark.parametrize(("other_seeds", "random"), [("bbb", False), ("bcb", True), ("bbc", True)])
 def test_a_run_that_differs_from_itself_with_other_random_numbers_is_set_aside(other_seeds: str, random: bool) -> None:
-    def of(digest: str) -> dict[str, dict[str, object]]:
-        found = copy.deepcopy(results())
-        found["s"]["cells"][0]["processes"][1]["operations_sha256"] = digest  # type: ignore[index]
-        return found
-
     asked = []
 
-    def again(name: str, cells: list[str], seed: int) -> dict[str, dict[str, object]]:
+    def again(name: str, cells: list[str], seed: int) -> unchanged.Results:
         asked.append((name, cells, seed))
-        found = of(other_seeds[len(asked) - 1])
-        found[name]["cells"] = [cell for cell in found[name]["cells"] if cell["name"] in cells]  # type: ignore[attr-defined]
+        found = results(digest=other_seeds[len(asked) - 1])
+        found[name]["cells"] = [cell for cell in found[name]["cells"] if cell["name"] in cells]
         return found
 
-    rows = unchanged.compare(results(), of("b"))
-    unchanged.set_random_aside(rows, of("b"), again)
+    rows = unchanged.compare(results(), results(digest="b"))
+    unchanged.set_random_aside(rows, results(digest="b"), again)
     how = {"cfq": "two: operations_sha256"}
     assert (rows[0]["differ"], rows[0]["random"]) == (({}, how) if random else (how, {}))
     assert asked[0] == ("s", ["cfq"], unchanged.SEEDS[0])
@@ -56,10 +55,10 @@ def test_a_run_that_failed_in_one_kernel_is_found() -> None:
 
 
 def test_kernels_that_lack_the_disk_are_refused() -> None:
-    good = guest.Features("7.3", ["none", "cfq"], True, True)
-    assert unchanged.common(good, good) == guest.Features("7.3", ["none", "cfq"], False, True)
-    with pytest.raises(LabError, match="older kernel has no rotating disk"):
-        unchanged.common(guest.Features("7.2", ["none"], False, False), good)
+    good = kernel_under_test.Features("7.3", ["none", "cfq"], True, True)
+    assert unchanged.common(good, good) == kernel_under_test.Features("7.3", ["none", "cfq"], False, True)
+    with pytest.raises(ToolError, match="older kernel has no rotating disk"):
+        unchanged.common(kernel_under_test.Features("7.2", ["none"], False, False), good)
 
 
 def test_a_kernel_does_what_itself_does(

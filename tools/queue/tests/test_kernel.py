@@ -6,9 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from patchqueue import kernel
-from patchqueue.common import QueueError
-from patchqueue.verify import _warnings, added_files, exported, maintained, needed
+
+from tools.base.cli import ToolError
+from tools.queue import kernel
+from tools.queue.checkpatch import added_files, maintained
+from tools.queue.kernel import warnings
+from tools.queue.modules import exported, needed
 
 
 def fragment(folder: Path, name: str, text: str) -> Path:
@@ -40,7 +43,7 @@ def test_the_last_fragment_that_names_an_option_decides(tmp_path: Path) -> None:
 
 
 def test_a_line_that_is_no_option_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(QueueError, match="'CONFIG_A' is no configuration option"):
+    with pytest.raises(ToolError, match="'CONFIG_A' is no configuration option"):
         kernel.lost_options("", [fragment(tmp_path, "a.config", "CONFIG_A\n")])
 
 
@@ -61,10 +64,10 @@ def test_first_error_is_the_compilers() -> None:
 
 
 def test_warnings_are_known_by_file_and_text_not_by_line() -> None:
-    one = _warnings("../linux/block/a.c:10:5: warning: unused variable 'x' [-Wunused-variable]\n")
-    two = _warnings("../linux/block/a.c:99:5: warning: unused variable 'x' [-Wunused-variable]\n")
+    one = warnings("../linux/block/a.c:10:5: warning: unused variable 'x' [-Wunused-variable]\n")
+    two = warnings("../linux/block/a.c:99:5: warning: unused variable 'x' [-Wunused-variable]\n")
     assert one == two and len(one) == 1
-    assert _warnings("  CC      block/warning.o\n") == set()
+    assert warnings("  CC      block/warning.o\n") == set()
 
 
 def test_what_a_module_needs_is_compared_with_what_is_exported() -> None:

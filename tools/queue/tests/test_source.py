@@ -12,10 +12,13 @@ import subprocess
 import tarfile
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Literal
 
 import pytest
-from trial import AUTHOR, Fake, Queue
-from patchqueue import common, source
+
+from tools.base.cli import ToolError
+from tools.queue import common, source
+from tools.queue.tests.trial import AUTHOR, Fake, Queue
 
 
 def commit_of(queue: Queue, kernel: Path | None) -> str:
@@ -102,15 +105,15 @@ def test_damaged_tarball_is_told_and_leaves_nothing(queue: Queue, tarball: Path)
     queue.works("tree")
 
 
-@pytest.mark.parametrize("packed", ["xz", "gz", "bz2", ""])
+@pytest.mark.parametrize("mode", ["w:xz", "w:gz", "w:bz2", "w:"])
 @pytest.mark.parametrize("part", [0.02, 0.3, 0.6, 0.9, 0.99])
 def test_tarball_cut_off_anywhere_is_told(
-    queue: Queue, tree: Path, tarball: Path, packed: str, part: float
+    queue: Queue, tree: Path, tarball: Path, mode: Literal["w:xz", "w:gz", "w:bz2", "w:"], part: float
 ) -> None:
-    with tarfile.open(tarball, f"w:{packed}") as archive:
+    with tarfile.open(tarball, mode) as archive:
         archive.add(tree, "linux-7.3.4")
     # without the zeros behind the last member, of which a part may well be missing
-    whole = tarball.read_bytes() if packed else tarball.read_bytes().rstrip(b"\0")
+    whole = tarball.read_bytes() if mode != "w:" else tarball.read_bytes().rstrip(b"\0")
     tarball.write_bytes(whole[:int(len(whole) * part)])
     assert "damaged or no tar archive" in queue.fails("fetch")
     assert refs(queue) == ""
@@ -237,7 +240,7 @@ exec {real} "$@" """)
 def test_a_disk_that_will_not_do_is_told_before_the_long_step(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: SimpleNamespace(free=5 << 20))
-    with pytest.raises(common.QueueError) as told:
+    with pytest.raises(ToolError) as told:
         common.need_space(tmp_path / "not/made/yet", 700, "unpacking the source")
     assert re.fullmatch(r"disk full: unpacking the source needs about 700 MiB at \S+, 5 MiB are free",
                         str(told.value))

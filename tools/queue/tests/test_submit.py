@@ -7,9 +7,12 @@ import json
 from pathlib import Path
 
 import pytest
-from trial import Fake, Queue
-from patchqueue import analyse, submit, verify
-from patchqueue.analyse import Report, new_reports
+
+from tools.base.cli import ToolError
+from tools.queue import analyse, common, findings, groups, sparse, submit
+from tools.queue.analyse import Report, new_reports
+from tools.queue.tests.trial import Fake, Queue
+from tools.queue.tree import queue_patches
 
 LETTER = """Subject: [PATCH 0/2] Two lines
 
@@ -88,7 +91,7 @@ def test_the_length_of_a_patch(letter: Queue, monkeypatch: pytest.MonkeyPatch) -
              "--- a/a\n+++ b/a\n@@ -1 +1,2 @@\n-old\n+new\n+more\n same\n")
     assert submit.changed_lines(patch) == 3
     paths = tuple(sorted((letter.root / "patches").glob("*.patch")))
-    project = submit.Project(letter.root, letter.root / "build", letter.cache)
+    project = common.Project(letter.root, letter.root / "build", letter.cache)
     series = submit.Series(project, letter.linux, paths)
     (finding,) = submit.check_size(series)
     assert finding.ok and finding.notes == ()
@@ -113,17 +116,33 @@ def test_a_group_must_apply_by_itself(letter: Queue) -> None:
     old = (letter.linux / "block/elevator.c").read_text()
     letter.commit("block: three", {"block/elevator.c": old.replace("thirty;", "more;")})
     letter.works("export")
-    assert group(letter, "# a\none 1-2\ntwo 3-3 on one\n") == []
-    said = group(letter, "one 1-2\ntwo 3-3\n")
-    assert said[0] == "FAIL groups: two, 3-3, on the base"
+    assert group(letter, "# a\none:\n block-one\n\tblock-two # b\ntwo on one:\n block-three\n") == []
+    said = group(letter, "one:\n block-one\n block-two\ntwo:\n block-three\n")
+    assert said[0] == "FAIL groups: two, 3, on the base"
     assert said[1].startswith("     0003-block-three.patch: block/elevator.c")
 
 
+def test_a_patch_that_is_inserted_needs_one_line(letter: Queue) -> None:
+    text = "one:\n block-one\n block-two\n"
+    assert group(letter, text) == []
+    letter.commit("block: zero", {"block/zero.c": "int zero;\n"})
+    one, two, zero = letter.git("rev-list", "--reverse", "base..HEAD").split()
+    letter.git("reset", "-q", "--hard", "base")
+    letter.git("cherry-pick", zero, one, two)
+    letter.works("export")
+    assert "groups: block-zero is in no group" in group(letter, text)[1]
+    assert group(letter, text + "two:\n block-zero\n") == []
+
+
 @pytest.mark.parametrize(("text", "told"), [
-    ("one 1-1\n", "not every patch of 2 is in one group"),
-    ("one 1-2\ntwo 2-2\n", "not every patch of 2 is in one group"),
-    ("one 1-2 two\n", "groups:1: 'one 1-2 two' is not"),
-    ("one 1-1 on two\ntwo 2-2\n", "groups:1: one is on two, which is not named above"),
+    ("one:\n block-one\n", "groups: block-two is in no group"),
+    ("one:\n block-one\n block-two\ntwo:\n block-two\n", "groups:5: block-two is in one already"),
+    ("one:\n block-other\n", "groups:2: no patch of series is named NNNN-block-other.patch"),
+    ("one 1-2\n", "groups:1: 'one 1-2' is neither"),
+    (" block-one\n", "groups:1: 'block-one' is neither"),
+    ("one:\n block-one block-two\n", "groups:2: 'block-one block-two' is neither"),
+    ("one:\n block-one\none:\n block-two\n", "groups:3: there is a group one above it"),
+    ("one on two:\n block-one\ntwo:\n block-two\n", "groups:1: one is on two, which is not named above"),
 ])
 def test_wrong_groups_are_told(letter: Queue, text: str, told: str) -> None:
     assert any(told in line for line in group(letter, text))
@@ -208,9 +227,9 @@ def test_a_patch_must_reach_the_lists_of_what_it_changes(letter: Queue) -> None:
 def test_somebody_of_the_series_must_name_the_maintainer(
         letter: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     assert check(letter, "maintainers") == []
-    project = submit.Project(letter.root, letter.root / "build", letter.cache)
+    project = common.Project(letter.root, letter.root / "build", letter.cache)
     series = submit.Series(project, letter.root / "build/verify/linux",
-                           tuple(submit.tree.queue_patches(project)))
+                           tuple(queue_patches(project)))
     monkeypatch.setattr(submit, "EVERYBODY", {"nobody@example.org"})
     findings = submit.check_maintainers(series)
     assert [each.problems for each in findings if each.problems] == [
@@ -222,7 +241,7 @@ def test_the_table_names_each_recipient_with_its_patches(letter: Queue) -> None:
     done = letter.works("submit-check", "--only", "maintainers")
     line = next(line for line in done.splitlines() if "linux-block@" in line)
     assert line.split()[:2] == ["linux-block@vger.kernel.org", "1-2"]
-    assert submit.spans([1, 2, 3, 7, 9, 10]) == "1-3,7,9-10"
+    assert groups.spans([1, 2, 3, 7, 9, 10]) == "1-3,7,9-10"
 
 
 # --- spelling --------------------------------------------------------------------------------
@@ -257,7 +276,7 @@ def test_the_cover_letter_is_spelt(letter: Queue, fake: Fake) -> None:
 def test_a_missing_program_skips_and_says_so(letter: Queue, tmp_path: Path) -> None:
     folder = tmp_path / "few"
     folder.mkdir()
-    for name in ("git", "sh", "python3"):
+    for name in ("git", "sh", "python3", "readlink"):
         (folder / name).symlink_to(f"/usr/bin/{name}")
     said = check(letter, "spelling", "b4", "smatch", path=str(folder))
     assert [line.split(":")[0] for line in said] == ["skip spelling", "skip b4", "skip smatch"]
@@ -267,11 +286,11 @@ def test_a_missing_program_skips_and_says_so(letter: Queue, tmp_path: Path) -> N
 def test_words_need_their_reason(letter: Queue) -> None:
     folder = letter.root / "tools/queue"
     folder.mkdir(parents=True)
-    project = submit.Project(letter.root, letter.root / "build", letter.cache)
+    project = common.Project(letter.root, letter.root / "build", letter.cache)
     (folder / "codespell-exceptions").write_text("# a\nnd a struct\n")
     assert submit.read_words(project) == ["nd"]
     (folder / "codespell-exceptions").write_text("# a\nnd\n")
-    with pytest.raises(submit.QueueError, match="codespell-exceptions:2: needs"):
+    with pytest.raises(ToolError, match="codespell-exceptions:2: needs"):
         submit.read_words(project)
 
 
@@ -355,12 +374,12 @@ def word(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(analyse.ANALYSES, "word", analyse.Analysis("BAD", analyse.Site.units, run))
 
 
-def analysed(queue: Queue) -> verify.Finding:
+def analysed(queue: Queue) -> findings.Finding:
     queue.works("submit-check", "--only", "am")
-    project = submit.Project(queue.root, queue.root / "build", queue.cache)
+    project = common.Project(queue.root, queue.root / "build", queue.cache)
     linux = queue.root / "build/verify/linux"
     (finding,) = analyse.analyse(project, linux, ["word"])
-    head = verify.git_out(linux, "rev-parse", "--abbrev-ref", "HEAD")
+    head = common.git_out(linux, "rev-parse", "--abbrev-ref", "HEAD")
     assert head == "queue"
     return finding
 
@@ -384,7 +403,7 @@ def test_what_the_base_says_too_is_no_problem(queue: Queue, tree: Path) -> None:
     queue.commit("block: one", {name: "int more;\n" + (tree / name).read_text()})
     queue.works("export", kernel=tree)
     queue.works("submit-check", "--only", "am", kernel=tree)
-    project = submit.Project(queue.root, queue.root / "build", queue.cache)
+    project = common.Project(queue.root, queue.root / "build", queue.cache)
     (finding,) = analyse.analyse(project, queue.root / "build/verify/linux", ["word"])
     assert finding.ok and finding.notes == ("1 reports are the base's too",)
 
@@ -405,8 +424,8 @@ def test_an_exception_excuses_one_report_of_its_kind(letter: Queue) -> None:
 
 def test_every_exception_of_an_analysis_is_of_one_that_there_is(letter: Queue) -> None:
     root = Path(__file__).parents[3]
-    project = submit.Project(root, letter.root / "build", letter.cache)
-    for check, _, _ in verify.reasoned(project, analyse.EXCEPTIONS, "a check", "a file", "a kind"):
+    project = common.Project(root, letter.root / "build", letter.cache)
+    for check, _, _ in findings.reasoned(project, analyse.EXCEPTIONS, "a check", "a file", "a kind"):
         assert check in analyse.names()
 
 
@@ -422,11 +441,11 @@ def test_the_analyzer_gets_the_compilers_command_and_writes_nothing() -> None:
 def test_a_checker_that_make_would_leave_out_is_no_checker(tmp_path: Path) -> None:
     (tmp_path / "scripts").mkdir()
     script = tmp_path / "scripts/checker-valid.sh"
-    for says, command in (("echo 1", verify.SPARSES[0]), ("echo 0", ""),
-                          ("[ $# = 2 ] && echo 1 || echo 0", verify.SPARSES[1])):
+    for says, command in (("echo 1", sparse.SPARSES[0]), ("echo 0", ""),
+                          ("[ $# = 2 ] && echo 1 || echo 0", sparse.SPARSES[1])):
         script.write_text(f"#!/bin/sh\n{says}\n")
         script.chmod(0o755)
-        assert verify.sparse_command(tmp_path) == command
+        assert sparse.sparse_command(tmp_path) == command
 
 
 def test_a_semantic_patch_that_fails_does_not_stop_the_others(
@@ -442,7 +461,7 @@ def test_a_semantic_patch_that_fails_does_not_stop_the_others(
     script.chmod(0o755)
     (linux / "block").mkdir()
     (linux / "block/x.c").write_text("int x;\n")
-    project = submit.Project(tmp_path, tmp_path / "build", tmp_path / "cache")
+    project = common.Project(tmp_path, tmp_path / "build", tmp_path / "cache")
     site = analyse.Site(project, linux, ("block/x.c",), frozenset())
     assert analyse.run_cocci(site, ["block/x.c"]) == {
         Report("block/x.c", 3, f"WARNING: of {linux}/scripts/coccinelle/api/b.cocci")}
@@ -466,7 +485,7 @@ def test_folders_of_the_documents() -> None:
 
 def test_a_skipped_check_is_not_counted_as_passed() -> None:
     lines: list[str] = []
-    verify.report([verify.Finding("a", "one"), verify.Finding("b", "two", skipped="no c"),
-                   verify.Finding("d", "three", ("wrong",), ("known",))], lines.append)
+    findings.report([findings.Finding("a", "one"), findings.Finding("b", "two", skipped="no c"),
+                   findings.Finding("d", "three", ("wrong",), ("known",))], lines.append)
     assert lines == ["ok   a: one", "skip b: two: no c", "FAIL d: three", "     wrong",
                      "     known", "1 passed, 1 failed, 1 skipped"]

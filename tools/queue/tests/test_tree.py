@@ -9,8 +9,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from trial import CHECKPATCH, Queue
-from patchqueue import tree as tree_module
+
+from tools.base.patched import code_id, of_patches
+from tools.queue import tree as tree_module
+from tools.queue.tests.trial import CHECKPATCH, Queue
 
 
 def patches_of(queue: Queue) -> dict[str, bytes]:
@@ -57,6 +59,7 @@ def test_export_mirrors_what_the_queue_adds_and_nothing_that_it_changes(two_patc
     root = two_patches.root
     assert (root / "Documentation/block/cfq.rst").read_text() == "Text\n"
     assert (root / "selftests/cfq/test.sh").stat().st_mode & 0o111
+    assert (root / "selftests/null_blk/test.sh").is_file()
     assert (root / "MAINTAINERS-snippet").read_text() == "CFQ\nM:\tC <c@example.org>\nF:\tblock/cfq*\n"
     assert not (root / "MAINTAINERS").exists()
 
@@ -68,6 +71,7 @@ def test_export_removes_patches_and_mirrors_that_are_gone(two_patches: Queue) ->
     two_patches.works("export")
     assert list(patches_of(two_patches)) == ["0001-block-one.patch"]
     assert not (two_patches.root / "selftests/cfq/test.sh").exists()
+    assert not (two_patches.root / "selftests/null_blk/test.sh").exists()
     assert not (two_patches.root / "MAINTAINERS-snippet").exists()
 
 
@@ -236,7 +240,12 @@ def failed(queue: Queue) -> list[str]:
     lines = done.stdout.splitlines()
     assert (done.returncode == 0) == (not any(line.startswith("FAIL") for line in lines)), \
         done.stdout + done.stderr
-    return [line for line in lines if line.startswith(("FAIL", "     "))]
+    found, take = [], False
+    for line in lines[:-1]:
+        take = line.startswith("FAIL") or (take and line.startswith("     "))
+        if take:
+            found.append(line)
+    return found
 
 
 def test_verify_passes_what_export_wrote(two_patches: Queue) -> None:
@@ -303,6 +312,23 @@ def test_verify_sees_an_author_who_did_not_sign(two_patches: Queue) -> None:
     two_patches.git("commit", "-q", "--amend", "--no-edit", "--author=O Ther <o@example.org>")
     two_patches.works("export")
     assert any("O Ther <o@example.org> is not among" in line for line in failed(two_patches))
+
+
+@pytest.mark.parametrize(("page", "command"), [("evaluation", "tools/lab/lab report"), ("coverage", "make coverage")])
+def test_verify_sees_a_page_of_other_patches(two_patches: Queue, page: str, command: str) -> None:
+    name = f"Documentation/queue/{page}.md"
+    path = two_patches.root / name
+    path.parent.mkdir(parents=True)
+    path.write_text(f"# Figures\n\n{of_patches(code_id(two_patches.root))}\n")
+    assert failed(two_patches) == []
+    two_patches.commit("selftests: three", {"tools/testing/selftests/cfq/three.c": "int three;\n"})
+    two_patches.works("export")
+    assert failed(two_patches) == []
+    two_patches.commit("block: four", {"block/four.c": "int four;\n"})
+    two_patches.works("export")
+    wrong, what = failed(two_patches)
+    assert wrong == f"FAIL page: {name}"
+    assert what.startswith("     is not 'Of the patches ") and command in what
 
 
 def test_verify_sees_an_option_that_no_patch_adds(two_patches: Queue) -> None:

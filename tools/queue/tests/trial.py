@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ from pathlib import Path
 import pytest
 
 TOOL = Path(__file__).resolve().parents[1] / "queue"
-sys.path.insert(0, str(TOOL.parent))
 
 FILES = {
     "Makefile": "VERSION = 7\nPATCHLEVEL = 3\nSUBLEVEL = 4\nEXTRAVERSION =\n",
@@ -59,7 +57,7 @@ class Queue:
             env["KERNEL"] = str(self.kernel if kernel == "default" else kernel)
         if path is not None:
             env["PATH"] = path
-        return subprocess.run([sys.executable, str(TOOL), *args], env=env, text=True,
+        return subprocess.run([TOOL, *args], env=env, text=True,
                               capture_output=True, check=False)
 
     def fails(self, *args: str, kernel: str | Path | None = "default",
@@ -126,8 +124,8 @@ def queue(tmp_path: Path, tarball: Path) -> Queue:
     root = tmp_path / "project"
     (root / "patches").mkdir(parents=True)
     (root / "configs").mkdir()
-    (root / "configs/queue.config").write_text("")
-    (root / "configs/bisect.config").write_text("")
+    for name in ("queue", "kunit", "bisect"):
+        (root / f"configs/{name}.config").write_text("")
     (root / "series").write_text("# order\n")
     subprocess.run(["git", "init", "-q", root], check=True)
     return Queue(root, tmp_path / "cache", tarball)
@@ -143,6 +141,7 @@ def two_patches(queue: Queue) -> Queue:
         "block/elevator.c": lines.replace("line5;", "five;").replace("line30;", "thirty;"),
         "Documentation/block/cfq.rst": "Text\n",
         "tools/testing/selftests/cfq/test.sh": "#!/bin/sh\n",
+        "tools/testing/selftests/null_blk/test.sh": "#!/bin/sh\n",
         "MAINTAINERS": FILES["MAINTAINERS"].replace(
             "ZEBRA", "CFQ\nM:\tC <c@example.org>\nF:\tblock/cfq*\n\nZEBRA")})
     queue.works("export")

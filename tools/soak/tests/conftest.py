@@ -3,16 +3,15 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-TOOL = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(TOOL))
+from tools.base.paths import TOOLS
+from tools.soak import cli
 
-from soaklib import cli  # noqa: E402
+TOOL = TOOLS / "soak"
 
 # A sample in which everything holds: an active queue of BE, two of BW that wait,
 # one of BE, an asynchronous one, and one that has nothing to do.
@@ -92,7 +91,7 @@ def events(disk: str = "rot1") -> str:
 
 
 def soak(*args: str | Path, **options: Any) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, str(TOOL / "soak"), *map(str, args)]
+    command: list[str | Path] = [TOOL / "soak", *args]
     return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, **options)
 
 

@@ -2,11 +2,12 @@
 """Each invariant holds in a good sample and is missed in one that breaks it."""
 
 import pytest
-from conftest import GOOD, events
-from soaklib import load
-from soaklib.judge import Judge, Violation, rate_of
-from soaklib.load import Bounds
-from soaklib.samples import BadSample, Event, Reader, Sample
+
+from tools.soak import load
+from tools.soak.judge import Judge, Violation, rate_of
+from tools.soak.load import Bounds
+from tools.soak.samples import BadSample, Event, Reader, Sample
+from tools.soak.tests.conftest import GOOD, events
 
 BOUNDS = Bounds.uniform(100_000_000)
 

@@ -4,14 +4,14 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from conftest import GOOD, TOOL, events, script, soak
-from soaklib import load
-from soaklib.guests import Task
+
+from tools.soak import load
+from tools.soak.guests import Task
+from tools.soak.tests.conftest import GOOD, TOOL, events, script, soak
 
 
 def test_help_names_the_exit_codes() -> None:
@@ -55,11 +55,11 @@ def test_guest_that_ends_well_is_good(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_reader_who_has_enough_is_no_error(tmp_path: Path) -> None:
+def test_pipe_that_its_reader_closes_is_no_error(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     text = "cat $here/events $here/good > $folder/samples; echo 1 > $folder/done\n"
-    command = [sys.executable, TOOL / "soak", *options(tmp_path, text)]
+    command = [TOOL / "soak", *options(tmp_path, text)]
     done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (1, b"")
@@ -127,7 +127,7 @@ def test_first_violation_ends_all_guests(tmp_path: Path) -> None:
 
 def test_interrupt_ends_the_guest(tmp_path: Path) -> None:
     kernel = script(tmp_path / "linux", f"echo $$ > {tmp_path}/pid; sleep 1000\n")
-    command = [sys.executable, str(TOOL / "soak"), "--kernel", str(kernel), "-q"]
+    command = [str(TOOL / "soak"), "--kernel", str(kernel), "-q"]
     # a shell's background commands ignore the signal, and what they start too
     running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True,
                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))

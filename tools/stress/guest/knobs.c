@@ -26,6 +26,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "chance.h"
+
 #define MAX_VALUES	32
 
 struct knob {
@@ -43,11 +45,7 @@ static bool bad;
 
 static uint64_t below(uint64_t n)
 {
-	uint64_t x = state += 0x9e3779b97f4a7c15;
-
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-	x = (x ^ x >> 27) * 0x94d049bb133111eb;
-	return (x ^ x >> 31) % n;
+	return draw_below(&state, n);
 }
 
 static void end(int sig)

@@ -32,7 +32,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "chance.h"
+
 #define BLOCK		4096
+#define SECTOR		512
 #define WORDS		(BLOCK / 8)
 #define MAX_BLOCKS	16	/* of one operation */
 #define MAX_DEPTH	16
@@ -76,16 +79,9 @@ static uint32_t last_generation;
 static unsigned long done[NR_ACTIONS], failed[NR_ACTIONS][256];
 static volatile sig_atomic_t stop;
 
-static uint64_t mix(uint64_t x)
-{
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-	x = (x ^ x >> 27) * 0x94d049bb133111eb;
-	return x ^ x >> 31;
-}
-
 static uint64_t below(uint64_t n)
 {
-	return mix(state += 0x9e3779b97f4a7c15) % n;
+	return draw_below(&state, n);
 }
 
 static void end(int sig)
@@ -112,16 +108,42 @@ static void fill(char *data, size_t block, uint32_t generation)
 		word[i] = x + i * 0x9e3779b97f4a7c15;
 }
 
-static bool holds(const char *data, size_t block, uint32_t generation)
+/* Whether words of a block are those of a generation */
+static bool has(const char *data, size_t block, uint32_t generation, int first, int nr)
 {
 	const uint64_t *word = (const uint64_t *)data;
 	uint64_t x = generation ? first_word(block, generation) : 0;
 	uint64_t step = generation ? 0x9e3779b97f4a7c15 : 0;
 	int i;
 
-	for (i = 0; i < WORDS; i++)
+	for (i = first; i < first + nr; i++)
 		if (word[i] != x + i * step)
 			return false;
+	return true;
+}
+
+static bool holds(const char *data, size_t block, uint32_t generation)
+{
+	return has(data, block, generation, 0, WORDS);
+}
+
+/*
+ * A write that is larger than a request (max_sectors_kb) is cut anywhere between two
+ * sectors; when one part fails and the other does not, a block has some of both.
+ */
+static bool holds_parts(const char *data, size_t block)
+{
+	const struct block *b = &blocks[block];
+	int sector;
+	uint32_t i;
+
+	for (sector = 0; sector < BLOCK / SECTOR; sector++) {
+		for (i = 0; i < b->nr; i++)
+			if (has(data, block, b->generation[i], sector * SECTOR / 8, SECTOR / 8))
+				break;
+		if (i == b->nr)
+			return false;
+	}
 	return true;
 }
 
@@ -139,7 +161,7 @@ static void check(const char *data, size_t block)
 			return;
 		}
 	}
-	if (!b->nr)
+	if (!b->nr || (b->nr > 1 && holds_parts(data, block)))
 		return;
 	for (old = last_generation; old && !holds(data, block, old); old--)
 		;
@@ -316,13 +338,10 @@ static int busy_slots(void)
 	return n;
 }
 
-static void work(void)
+static void work(aio_context_t ctx)
 {
-	aio_context_t ctx = 0;
 	int i;
 
-	if (aio && syscall(SYS_io_setup, MAX_DEPTH, &ctx))
-		err(1, "io_setup");
 	while (!stop) {
 		for (i = 0; i < (aio ? MAX_DEPTH : 1) && !stop; i++)
 			if (!slots[i].busy)
@@ -390,6 +409,7 @@ static void *memory(size_t bytes)
 static int run(int argc, char **argv)
 {
 	bool failing = false, buffered = !strcmp(argv[1], "buffered");
+	aio_context_t ctx = 0;
 	size_t i;
 
 	sigaction(SIGTERM, &(struct sigaction){ .sa_handler = end }, NULL);
@@ -413,11 +433,14 @@ static int run(int argc, char **argv)
 		now_holds(i, 0);
 	for (i = 0; i < MAX_DEPTH; i++)
 		slots[i].data = memory(MAX_BLOCKS * BLOCK);
+	/* before allocations fail: this one may not */
+	if (aio && syscall(SYS_io_setup, MAX_DEPTH, &ctx))
+		err(1, "io_setup");
 	if (failing) {
 		mlockall(MCL_CURRENT);
 		make_it_fail(true);
 	}
-	work();
+	work(ctx);
 	if (failing)
 		make_it_fail(false);
 	settle();

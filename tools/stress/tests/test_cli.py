@@ -7,8 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
-from stresslib import cli, guest
-from stresslib.result import Action, Outcome
+
+from tools.stress import cli
+from tools.stress import run as guest
+from tools.stress.result import Action, Outcome
 
 
 def test_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stresslib.result import Action, Outcome, parse_progress, read_outcome, split_reports, table
+from tools.stress.result import Action, Outcome, failures, parse_progress, read_outcome, split_reports, table
 
 
 def left(tmp_path: Path, end: str | None = "good\n", **counts: str) -> Outcome:
@@ -55,6 +55,7 @@ def test_kernel_report_fails() -> None:
     outcome = Outcome(1, "debug", 1.0, reports=["[ 1.0] BUG: KASAN: slab-use-after-free in cfq_insert"])
     assert not outcome.ok
     assert "FAILED" in table(outcome)[-1]
+    assert failures(outcome) == ["kernel: [ 1.0] BUG: KASAN: slab-use-after-free in cfq_insert"]
 
 
 def test_races_of_others_are_counted_apart() -> None:

@@ -6,11 +6,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from stresslib import tables
-from stresslib.guest import TOP
 
-RST = (TOP / "Documentation/block/cfq-iosched.rst").read_text()
-FUZZ = (TOP / "tools/stress/guest/fuzz.c").read_text()
+from tools.base.paths import ROOT
+from tools.stress import tables
+
+RST = (ROOT / "Documentation/block/cfq-iosched.rst").read_text()
+FUZZ = (ROOT / "selftests/vm/guest/fuzz.c").read_text()
 ROW = re.compile(r"^(\w+) +(\S+) +(\d+)\.\.(\d+)", re.MULTILINE)
 
 
@@ -40,7 +41,7 @@ def test_fuzzer_knows_the_documented_ranges() -> None:
 
 
 def test_fuzzer_knows_every_operation_of_the_mask() -> None:
-    text = (TOP / "Documentation/trace/blktrace-vfs.rst").read_text()
+    text = (ROOT / "Documentation/trace/blktrace-vfs.rst").read_text()
     names = next(line.strip() for line in text.splitlines() if line.strip().startswith("read,write,lookup"))
     listed = FUZZ[FUZZ.index("operations[] = {"):FUZZ.index("#define ALL_OPERATIONS")]
     assert re.findall(r'"(\w+)"', listed) == [*names.split(","), "all"]

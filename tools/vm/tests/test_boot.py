@@ -6,16 +6,13 @@ Needs the plain kernel; `make check` builds it before.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tools"))
-
-import vm
-from vm import cli
+from tools import vm
+from tools.base.paths import ROOT
+from tools.vm import cli
 
 WATCHED = f"{ROOT}/selftests/vm/guest/run --watch"
 

@@ -6,12 +6,17 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-GUEST = Path(__file__).resolve().parents[3] / "selftests/vm/guest"
+import pytest
+
+from selftests.vm import guests
+from tools.base.paths import ROOT
+
+GUEST = ROOT / "selftests/vm/guest"
 
 
 def run_scenario(body: str) -> subprocess.CompletedProcess[str]:
     """What a scenario with this body prints, and its exit code."""
-    script = f'HERE={GUEST}; . "$HERE/lib.sh"; scenario_tried() {{ {body}; }}; scenario tried'
+    script = f'HERE={GUEST}; FLAVOUR=plain; . "$HERE/lib.sh"; scenario_tried() {{ {body}; }}; scenario tried'
     return subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=30)
 
 
@@ -28,3 +33,25 @@ def test_a_scenario_that_fails_cleans_up() -> None:
     folder, said = ended.stdout.split("\n", 1)
     assert said == "FAIL: for a reason\n" and ended.returncode == 1, ended
     assert folder.startswith("/dev/shm/vm.") and not Path(folder).exists()
+
+
+def test_a_scenario_for_another_kernel_is_skipped_before_it_does_anything() -> None:
+    ended = run_scenario('kernels debug smp; echo "$TMP"')
+    assert (ended.returncode, ended.stdout) == (4, "SKIP: for the kernels debug smp\n")
+    assert run_scenario("kernels plain").returncode == 0
+
+
+def test_the_kernels_that_a_scenario_is_for_are_listed() -> None:
+    listed = guests.scenarios()
+    assert listed["failing_slab"] == ("debug", "smp")  # on one line with what it does
+    assert listed["bwctl"] == ("plain", "smp")
+    assert listed["flush_and_fua"] == guests.FLAVOURS
+    assert {flavour for wanted in listed.values() for flavour in wanted} == set(guests.FLAVOURS)
+
+
+def test_each_scenario_runs_in_one_kernel_and_in_full_in_all_that_it_is_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    for full in (False, True):
+        monkeypatch.setattr(guests, "FULL", full)
+        for name, wanted in guests.scenarios().items():
+            runs = {flavour for flavour in guests.FLAVOURS if guests.suits(name, flavour)}
+            assert runs == set(wanted) if full else len(runs) == 1 and runs <= set(wanted), name

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from vm import machine
+from tools.vm import qemu as machine
 
 
 @pytest.fixture

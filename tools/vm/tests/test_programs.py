@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from vm import VMError, build_static, light_fio, programs
+from tools.base.cli import ToolError
+from tools.vm import build_static, light_fio, programs
 
 LIBRARY = "int far_open(void) { return 7; }\nint far_plain(void) { return 8; }\n"
 PROGRAM = """#include <stdio.h>
@@ -52,7 +50,7 @@ def test_empty_libraries_take_the_place_of_the_real_ones(program: Path) -> None:
 
 def test_no_fio_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(VMError, match="install fio"):
+    with pytest.raises(ToolError, match="install fio"):
         light_fio()
 
 
@@ -61,7 +59,7 @@ def test_a_program_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     source.write_text("int main(void) { return 7; }\n")
     build_static(source, tmp_path / "out")
     source.write_text("no program\n")
-    with pytest.raises(VMError, match="seven cannot be built"):
+    with pytest.raises(ToolError, match="seven cannot be built"):
         build_static(source, tmp_path / "out")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["seven"]
     assert subprocess.run([tmp_path / "out/seven"], check=False).returncode == 7

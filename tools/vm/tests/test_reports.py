@@ -3,15 +3,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from vm import scan
-from vm.machine import Result
+from tools.vm import Result, scan
 
 FAULTS = [
     "BUG: KASAN: slab-use-after-free in cfq_insert+0x10/0x20",

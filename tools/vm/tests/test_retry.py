@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "selftests/vm")]
-
-import guests
-from vm import machine
+from selftests.vm import guests
+from tools.vm import Result, qemu
 
 INT3 = "[   16.563654] Oops: int3: 0000 [#1] SMP KASAN\n"
 BUG = "[   16.563654] BUG: unable to handle page fault for address: 0\n"
@@ -23,21 +19,21 @@ def boots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bo
     """What each boot is to leave: its console, and whether the command began."""
     script: list[tuple[str, bool]] = []
 
-    def watch(_args: object, where: Path, *_rest: object) -> machine.Result:
+    def watch(_args: object, where: Path, *_rest: object) -> Result:
         console, began = script.pop(0)
         if began:
             (where / "stdout.log").write_text("began\n")
-        return machine.Result(None, "", console, out=where)
+        return Result(None, "", console, out=where)
 
-    monkeypatch.setattr(machine, "_watch", watch)
-    monkeypatch.setattr(machine, "_vng", lambda: "vng")
+    monkeypatch.setattr(qemu, "_watch", watch)
+    monkeypatch.setattr(qemu, "_vng", lambda: "vng")
+    monkeypatch.setattr(qemu, "qemu_version", lambda: (7, 2))
     (tmp_path / "bzImage").touch()
     return script
 
 
-def boot(tmp_path: Path, again: bool = True) -> machine.Result:
-    return machine.run("true", kernel=tmp_path / "bzImage", out=tmp_path / "out", kvm=False,
-                       again=again)
+def boot(tmp_path: Path, again: bool = True, kvm: bool = False) -> Result:
+    return qemu.run("true", kernel=tmp_path / "bzImage", out=tmp_path / "out", kvm=kvm, again=again)
 
 
 @pytest.mark.parametrize("began", [False, True])
@@ -56,6 +52,19 @@ def test_a_crash_of_the_kernel_is_reported(tmp_path: Path, boots: list[tuple[str
     assert boot(tmp_path).console == BUG
 
 
+@pytest.mark.parametrize(("kvm", "version"), [(True, (7, 2)), (False, (8, 1)), (False, (10, 0))])
+def test_where_the_emulator_has_no_such_fault_it_is_the_kernels(
+        tmp_path: Path, boots: list[tuple[str, bool]], monkeypatch: pytest.MonkeyPatch, kvm: bool,
+        version: tuple[int, int]) -> None:
+    monkeypatch.setattr(qemu, "qemu_version", lambda: version)
+    boots += [(INT3, True), ("good", True)]
+    assert boot(tmp_path, kvm=kvm).console == INT3
+
+
+def test_version_of_qemu_is_known() -> None:
+    assert qemu.qemu_version() >= (5, 0)
+
+
 def test_a_command_that_is_to_run_once_runs_once(tmp_path: Path,
                                                  boots: list[tuple[str, bool]]) -> None:
     boots += [(INT3, False), (INT3, True), ("good", True)]
@@ -65,7 +74,7 @@ def test_a_command_that_is_to_run_once_runs_once(tmp_path: Path,
 
 def test_a_kernel_that_never_boots_is_given_up(tmp_path: Path,
                                                boots: list[tuple[str, bool]]) -> None:
-    boots += [(INT3, False)] * machine.TRIES
+    boots += [(INT3, False)] * qemu.TRIES
     assert boot(tmp_path).console == INT3
     assert not boots
 
@@ -79,10 +88,10 @@ def campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str,
     script: list[tuple[str, str]] = []
 
     def fake(_command: str, _flavour: str, out: Path, *_rest: object,
-             **_more: object) -> machine.Result:
+             **_more: object) -> Result:
         console, results = script.pop(0)
         (out / "results").write_text(results)
-        return machine.Result(None, "", console, out=out)
+        return Result(None, "", console, out=out, emulator_is_faulty=True)
 
     monkeypatch.setattr(guests, "boot", fake)
     monkeypatch.setattr(guests, "build_tools", lambda: None)
@@ -120,3 +129,11 @@ def test_scenarios_that_the_emulator_spoils_every_time_are_not_passed(
         tmp_path: Path, campaign: list[tuple[str, str]]) -> None:
     campaign += [(BEGIN.format("one") + INT3, "")] * guests.BOOTS
     assert outcomes(tmp_path) == {"one": False, "two": False, "three": False}
+
+
+def test_what_a_kernel_reports_between_scenarios_before_the_emulator_failed_counts(
+        tmp_path: Path, campaign: list[tuple[str, str]]) -> None:
+    warning = "[   12.000000] WARNING: block/cfq-iosched.c:12 at cfq_x+0x1/0x2, CPU#0: fio/1\n"
+    campaign += [(scenario("one") + warning + INT3, "one\t0\t1\n"), REST]
+    done = guests.run_scenarios(["one", "two", "three"], "plain", tmp_path, 1)
+    assert done.reports == [warning.strip()]

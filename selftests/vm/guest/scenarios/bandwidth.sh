@@ -89,6 +89,8 @@ driver_of()
 
 scenario_reserved_on_scsi_ata_and_nvme()
 {
+	kernels plain debug
+
 	local io=${CFQ_REQUEST:-$PROGRAMS/cfq_request}
 	local path name driver scheduler seen=""
 
@@ -117,6 +119,8 @@ scenario_reserved_on_scsi_ata_and_nvme()
 
 scenario_cgroup_policies_know_the_class()
 {
+	kernels plain smp
+
 	local policy class before
 
 	disk disk rotational=1
@@ -202,7 +206,7 @@ scenario_streams_come_and_go_while_everything_changes()
 scenario_streams_on_a_drive_that_queues()
 {
 	STREAMS=()
-	rotating disk rot_queue=rpo
+	rotating disk rot/queue=rpo
 	choose disk cfq
 	streams disk 3
 	sleep "$(amount 5 2)"
@@ -293,6 +297,9 @@ scenario_reserved_requests_leave_tags()
 # then, which takes long.
 scenario_reservation_beside_held_tags()
 {
+	# Where the disk is not what limits the readers, everybody has what it wants.
+	kernels plain smp
+
 	local got others
 
 	READERS=()
@@ -316,6 +323,7 @@ scenario_reservation_beside_held_tags()
 
 scenario_bwctl()
 {
+	kernels plain smp
 	# The reader must not come to its end.
 	disk disk rotational=1 memory_backed=0 size=100000 completion_nsec=5000000
 	BWCTL=$BWCTL "$HERE/../../../tools/bwctl/tests/guest.sh" disk ||

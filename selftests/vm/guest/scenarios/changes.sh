@@ -125,6 +125,8 @@ scenario_hardware_contexts_change_under_load()
 
 scenario_cpu_hotplug_under_load()
 {
+	kernels plain debug
+
 	local i cpu=/sys/devices/system/cpu/cpu1/online
 
 	[ -w "$cpu" ] || fail "CPU 1 cannot be taken offline"

@@ -39,6 +39,8 @@ injected()
 # No queue and no io_cq can be allocated: everything goes by the fallback queue.
 scenario_failing_queue_allocations()
 {
+	kernels debug smp
+
 	local cache
 
 	need_faults failslab
@@ -93,12 +95,13 @@ failing()
 	drained disk
 }
 
-scenario_failing_slab() { failing failslab; }
-scenario_failing_pages() { failing fail_page_alloc; }
+scenario_failing_slab() { kernels debug smp; failing failslab; }
+scenario_failing_pages() { kernels debug smp; failing fail_page_alloc; }
 
 # The driver gives requests back: now as busy, now to be queued again.
 scenario_requeues_under_load()
 {
+	kernels debug smp
 	disk disk rotational=1 submit_queues=2
 	[ -d "$NULLB/disk/requeue_inject" ] || skip "null_blk injects no faults"
 	load disk
@@ -115,6 +118,7 @@ scenario_requeues_under_load()
 # The driver loses requests; they time out, and what follows goes on.
 scenario_timeouts_under_load()
 {
+	kernels debug smp
 	disk disk rotational=1 hw_queue_depth=8
 	[ -d "$NULLB/disk/timeout_inject" ] || skip "null_blk injects no faults"
 	queue disk io_timeout 500

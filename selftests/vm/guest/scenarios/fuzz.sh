@@ -17,6 +17,7 @@ fuzz()
 
 scenario_fuzz_tunables()
 {
+	kernels plain smp
 	disk disk rotational=1
 	fuzz tunables "$(amount 40000 4000)"
 	choose disk none
@@ -26,6 +27,7 @@ scenario_fuzz_tunables()
 
 scenario_fuzz_trace()
 {
+	kernels plain smp
 	disk disk rotational=1
 	fuzz trace "$(amount 15000 1500)"
 	drained disk
@@ -33,6 +35,7 @@ scenario_fuzz_trace()
 
 scenario_fuzz_rotating()
 {
+	kernels plain smp
 	rotating_off disk irqmode=1
 	fuzz rotating "$(amount 25000 2500)"
 	remove disk at once
@@ -40,6 +43,7 @@ scenario_fuzz_rotating()
 
 scenario_fuzz_ioprio()
 {
+	kernels plain smp
 	disk disk rotational=1
 	# Otherwise each read of class idle waits for 200 ms.
 	echo 0 > /sys/block/disk/queue/iosched/idle_grace_ms

@@ -71,6 +71,8 @@ scenario_idle_requests_leave_tags()
 # the limit of that class, though their processes are best effort.
 scenario_idle_cgroup_leaves_tags()
 {
+	kernels plain smp
+
 	local pid depth
 
 	disk disk rotational=1 hw_queue_depth=1

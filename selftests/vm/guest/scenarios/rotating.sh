@@ -2,7 +2,8 @@
 #
 # null_blk as a rotating disk: data, faults, several hardware queues, removal.
 # What it computes is tested by KUnit and in virtual time; here it is that
-# requests are neither lost nor ended twice, under lockdep and KASAN.
+# requests are neither lost nor ended twice, under lockdep and KASAN. The attributes, and
+# removal while destaging, are the kselftests' part (selftests/null_blk).
 #
 # shellcheck shell=bash
 
@@ -25,9 +26,9 @@ rotating_off()
 	# shellcheck disable=SC2034 # lib.sh cleans up by it
 	DISKS=("$name")
 	for attr in size=256 memory_backed=1 hw_queue_depth=32 max_sectors=1024 \
-		    rot_model=1 rot_rpm=15000 rot_seek_track_us=100 \
-		    rot_head_switch_us=100 rot_seek_avg_us=1000 \
-		    rot_cache_kb=4096 "$@"; do
+		    rot/model=1 rot/rpm=15000 rot/seek_track_us=100 \
+		    rot/head_switch_us=100 rot/seek_avg_us=1000 \
+		    rot/cache_kb=4096 "$@"; do
 		echo "${attr#*=}" > "$dir/${attr%%=*}" ||
 			skip "null_blk does not take $attr"
 	done
@@ -36,7 +37,7 @@ rotating_off()
 # rot_stat DISK NAME
 rot_stat()
 {
-	awk -v name="$2" '$1 == name { print $2 }' "$NULLB/$1/rot_stats"
+	awk -v name="$2" '$1 == name { print $2 }' "$NULLB/$1/rot/stats"
 }
 
 # rot_counted DISK NAME...: fails unless all these counters are more than 0
@@ -49,15 +50,6 @@ rot_counted()
 		echo "$disk: $name is $(rot_stat "$disk" "$name")"
 		[ "$(rot_stat "$disk" "$name")" -gt 0 ] || fail "$disk: $name is 0"
 	done
-}
-
-# refused FILE VALUE ERROR: fails unless this is what comes of writing it
-refused()
-{
-	local said
-
-	said=$({ echo "$2" > "$1"; } 2>&1) && fail "$1 takes $2"
-	[[ $said == *": $3" ]] || fail "$1: $2 is refused, but not with '$3': $said"
 }
 
 # compete DISK DEPTH: looks at a disk until both of its hardware queues have had commands
@@ -80,7 +72,7 @@ compete()
 		before=${EPOCHREALTIME//[!0-9]/}
 		while read -r name value; do
 			[ "$name" = busy_ns ] && break
-		done < "$NULLB/$disk/rot_stats"
+		done < "$NULLB/$disk/rot/stats"
 		: "${first:=$before $value}"
 		BUSY=$(((value - ${first#* }) / 1000))
 		TOOK=$((${EPOCHREALTIME//[!0-9]/} - ${first% *}))
@@ -94,8 +86,8 @@ scenario_rotating_queues_share_one_mechanism()
 	[ "$(nproc)" -ge 2 ] || skip "there is one CPU only"
 	for scheduler in none mq-deadline; do
 		# Slow: what counts is the disk, not the machine.
-		rotating disk submit_queues=2 hw_queue_depth="$depth" rot_cache_kb=0 \
-			rot_seek_avg_us=50000
+		rotating disk submit_queues=2 hw_queue_depth="$depth" rot/cache_kb=0 \
+			rot/seek_avg_us=50000
 		choose disk "$scheduler"
 		served=$(rot_stat disk reads)
 		pids=()
@@ -126,7 +118,7 @@ scenario_rotating_data_is_kept_by_two_queues()
 	local back scheduler
 
 	for back in 0 1; do
-		rotating disk submit_queues=2 rot_write_back="$back" rot_cache_kb=512
+		rotating disk submit_queues=2 rot/write_back="$back" rot/cache_kb=512
 		[ "$(cat /sys/block/disk/queue/rotational)" = 1 ] ||
 			fail "the disk is not rotational"
 		[ "$(cat /sys/block/disk/queue/fua)" = "$back" ] ||
@@ -149,8 +141,8 @@ scenario_rotating_removed_under_load()
 	local i
 
 	for ((i = 0; i < $(amount 8 2); i++)); do
-		rotating disk submit_queues=2 rot_write_back=$((i & 1)) \
-			rot_seek_avg_us=10000 rot_queue="$( ((i & 2)) && echo fcfs || echo rpo)"
+		rotating disk submit_queues=2 rot/write_back=$((i & 1)) \
+			rot/seek_avg_us=10000 rot/queue="$( ((i & 2)) && echo fcfs || echo rpo)"
 		load disk
 		if ((i & 1)); then
 			remove disk
@@ -161,25 +153,10 @@ scenario_rotating_removed_under_load()
 	done
 }
 
-scenario_rotating_powered_off_while_destaging()
-{
-	local i
-
-	for ((i = 0; i < 5; i++)); do
-		rotating disk rot_write_back=1 rot_cache_segments=64 \
-			rot_seek_avg_us=50000 rot_destage_idle_us=0
-		fio --output="$TMP/fio" --name=w --filename=/dev/disk --direct=1 \
-			--rw=randwrite --bs=4k --number_ios=40 --iodepth=8 \
-			--ioengine=libaio || fail "fio ended with $?"
-		rot_counted disk destages
-		remove disk
-	done
-}
-
 scenario_rotating_commands_time_out()
 {
-	rotating disk hw_queue_depth=64 rot_seek_avg_us=1000000 \
-		rot_seek_track_us=100000 rot_queue=fcfs rot_head_switch_us=0
+	rotating disk hw_queue_depth=64 rot/seek_avg_us=1000000 \
+		rot/seek_track_us=100000 rot/queue=fcfs rot/head_switch_us=0
 	queue disk io_timeout 1000
 	# 32 reads of about a second each: most of them wait for too long.
 	fio --output="$TMP/fio" --name=r --filename=/dev/disk --direct=1 \
@@ -195,6 +172,8 @@ scenario_rotating_commands_time_out()
 
 scenario_rotating_injected_timeouts_and_requeues()
 {
+	kernels debug smp
+
 	local dir=$NULLB/disk/requeue_inject
 
 	rotating disk submit_queues=2
@@ -234,7 +213,7 @@ scenario_rotating_bad_blocks_fail()
 
 scenario_rotating_discard_zeroes()
 {
-	rotating disk discard=1 rot_write_back=1
+	rotating disk discard=1 rot/write_back=1
 	yes 7 | dd of=/dev/disk oflag=direct bs=64k count=4 iflag=fullblock ||
 		fail "cannot write"
 	blkdiscard -o 65536 -l 65536 /dev/disk || fail "cannot discard"
@@ -265,7 +244,7 @@ scenario_rotating_switching_schedulers_under_load()
 {
 	local i schedulers
 
-	rotating disk rot_write_back=1
+	rotating disk rot/write_back=1
 	read -r -a schedulers <<< "$(tr -d '[]' < /sys/block/disk/queue/scheduler)"
 	load disk
 	for ((i = 0; i < $(amount 20 5); i++)); do
@@ -275,30 +254,87 @@ scenario_rotating_switching_schedulers_under_load()
 	remove disk
 }
 
-scenario_rotating_contradictions_are_refused()
+# Zones that are written in order, by two processes and beside a reader, under each
+# scheduler; and conventional ones.
+scenario_rotating_zones_are_written_and_verified()
 {
-	local bad dir=$NULLB/disk
+	# Only this kernel has CONFIG_BLK_DEV_ZONED.
+	kernels smp
 
-	for bad in zoned=1 cache_size=4 shared_tags=1 irqmode=2 rot_rpm=0 \
-		   hw_queue_depth=257 rot_track_inner_sectors=9999 rot_seek_full_us=5000 \
-		   rot_seek_track_us=2000 rot_head_skew_us=99 \
-		   rot_track_skew_us=99 rot_cache_segments=0 rot_reorder_ms=0; do
-		rotating_off disk "$bad"
-		echo "with $bad"
-		refused "$dir/power" 1 "Invalid argument"
-		dmesg | tail -n 1 | grep -q 'null_blk: rot_model: ' ||
-			fail "$bad is refused without a word"
-		remove disk at once
+	local scheduler
+
+	for scheduler in none mq-deadline cfq; do
+		rotating disk submit_queues=2 zoned=1 zone_size=4 zone_nr_conv=2 \
+			rot/write_back=1
+		[ "$(cat /sys/block/disk/queue/zoned)" = host-managed ] ||
+			fail "the disk is not zoned"
+		choose disk "$scheduler"
+		verified --filename=/dev/disk --direct=1 --zonemode=zbd \
+			--ioengine=libaio --iodepth=4 --rw=write --bs=32k \
+			--size="$(amount 32 8)M" --max_open_zones=4 \
+			--name=one --offset=8M --name=two --offset=136M
+		verified --filename=/dev/disk --direct=1 --ioengine=libaio \
+			--iodepth=16 --rw=randwrite --bs=4k-64k --size=4M \
+			--name=conventional
+		rot_counted disk reads writes destages
+		remove disk
 	done
-	rotating_off disk
-	refused "$dir/rot_queue" elevator "Invalid argument"
-	echo 1 > "$dir/power" || fail "a good disk is refused"
-	refused "$dir/rot_rpm" 7200 "Device or resource busy"
-	refused "$dir/rot_queue" fcfs "Device or resource busy"
-	echo 0 > "$dir/power"
-	echo fcfs > "$dir/rot_queue" || fail "rot_queue does not change"
-	[ "$(cat "$dir/rot_queue")" = fcfs ] || fail "rot_queue did not change"
-	cat "$dir/rot_stats" && fail "there are rot_stats without power"
-	echo 1 > "$dir/power" || fail "the disk cannot be powered on again"
+}
+
+# reads_and_writes DISK: sets READS and WRITES, those since the disk was made
+reads_and_writes()
+{
+	local stat
+
+	read -r -a stat < "/sys/block/$1/stat" || fail "$1 is gone"
+	READS=${stat[0]} WRITES=${stat[4]}
+}
+
+# On a rotating disk one thread of the block layer writes to all zones, a request at a
+# time: while that waits for an idle disk, or for a reservation in debt, everybody's
+# writes do. The readers never leave the disk idle.
+scenario_rotating_zone_writes_of_idle_or_indebted_writers_stop_nobody()
+{
+	kernels smp
+
+	local class slow
+
+	for class in idle reserved; do
+		rotating disk submit_queues=2 zoned=1 zone_size=4 zone_nr_conv=2
+		choose disk cfq
+		slow=(ionice -c 3)
+		[ "$class" = idle ] || slow=(reserved 128K 25ms)
+		"${slow[@]}" fio --output="$TMP/slow" --name=slow --filename=/dev/disk \
+			--direct=1 --zonemode=zbd --rw=write --bs=128k --offset=8M \
+			--size=120M --time_based --runtime=6 &
+		fio --output="$TMP/others" --filename=/dev/disk --direct=1 \
+			--time_based --runtime=6 \
+			--name=readers --numjobs=2 --rw=randread --bs=4k --size=8M \
+			--name=writer --zonemode=zbd --rw=write --bs=4k --offset=136M \
+			--size=120M || fail "fio: $(tail -n 3 "$TMP/others")"
+		wait
+		reads_and_writes disk
+		echo "beside a writer who is $class: $READS reads, $WRITES writes"
+		[ "$READS" -gt 100 ] || fail "the readers did not read"
+		[ "$((WRITES * 20))" -gt "$READS" ] || fail "all wait for a writer who is $class"
+		drained disk
+		remove disk
+	done
+}
+
+scenario_rotating_two_actuators()
+{
+	local dir=/sys/block/disk/queue/independent_access_ranges
+
+	rotating disk submit_queues=2 size=1024 rot/actuators=2 rot/write_back=1
+	[ "$(cat "$dir"/[01]/sector)" = $'0\n1048576' ] ||
+		fail "ranges begin at $(cat "$dir"/*/sector)"
+	[ "$(cat "$dir"/[01]/nr_sectors)" = $'1048576\n1048576' ] ||
+		fail "ranges are of $(cat "$dir"/*/nr_sectors)"
+	choose disk cfq
+	verified --filename=/dev/disk --direct=1 --size="$(amount 16 4)M" \
+		--ioengine=libaio --iodepth=16 --fsync=16 --rw=randwrite --bs=4k-64k \
+		--name=outer --name=middle --offset=510M --name=inner --offset=900M
+	rot_counted disk reads writes destages
 	remove disk
 }

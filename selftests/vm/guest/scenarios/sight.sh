@@ -109,6 +109,7 @@ blkviz_left_nothing()
 # What blkviz records here has the application's calls and the disk's requests.
 scenario_blkviz_records()
 {
+	kernels plain smp
 	disk disk rotational=1
 	"$BLKVIZ" record -o "$TMP/recorded" disk -- dd if=/dev/disk of=/dev/null \
 		bs=1M count=4 iflag=direct 2> "$TMP/said" || {
@@ -123,6 +124,8 @@ scenario_blkviz_records()
 # Interrupted, it leaves a whole trace, and neither its command nor blktrace.
 scenario_blkviz_record_is_interrupted()
 {
+	kernels plain smp
+
 	local signal pid
 
 	disk disk rotational=1
@@ -150,6 +153,8 @@ scenario_blkviz_record_is_interrupted()
 # The page of a trace that runs has what was read since it was opened.
 scenario_blkviz_live()
 {
+	kernels plain smp
+
 	local url pid
 
 	disk disk rotational=1

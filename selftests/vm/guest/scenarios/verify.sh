@@ -21,14 +21,14 @@ verify()
 	if [ "$2" = 0 ]; then never disk idle_waits; fi
 }
 
-scenario_verify_sync_rotational() { verify sync 1; counted disk idle_waits; }
-scenario_verify_sync_flash() { verify sync 0; }
-scenario_verify_psync_rotational() { verify psync 1; counted disk idle_waits; }
-scenario_verify_psync_flash() { verify psync 0; }
+scenario_verify_sync_rotational() { kernels plain smp; verify sync 1; counted disk idle_waits; }
+scenario_verify_sync_flash() { kernels plain smp; verify sync 0; }
+scenario_verify_psync_rotational() { kernels plain smp; verify psync 1; counted disk idle_waits; }
+scenario_verify_psync_flash() { kernels plain smp; verify psync 0; }
 scenario_verify_libaio_rotational() { verify libaio 1; }
-scenario_verify_libaio_flash() { verify libaio 0; }
+scenario_verify_libaio_flash() { kernels plain smp; verify libaio 0; }
 scenario_verify_io_uring_rotational() { verify io_uring 1; }
-scenario_verify_io_uring_flash() { verify io_uring 0; }
+scenario_verify_io_uring_flash() { kernels plain smp; verify io_uring 0; }
 
 scenario_flush_and_fua()
 {

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Files as they are when all patches are applied, without a kernel tree."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from tools.base.paths import ROOT
+
+
+@cache
+def new_file(name: str) -> str:
+    """A file that the patches add, by its path in the kernel tree."""
+    with tempfile.TemporaryDirectory() as folder:
+        for path in sorted((ROOT / "patches").glob("*.patch")):
+            subprocess.run(["git", "apply", f"--include={name}", path], cwd=folder, check=True,
+                           env={**os.environ, "GIT_CEILING_DIRECTORIES": str(Path(folder).parent)})
+        return (Path(folder) / name).read_text()
+
+
+def cfq() -> str:
+    return new_file("block/cfq-iosched.c")
+
+
+def attributes() -> set[str]:
+    """The tunables."""
+    return set(re.findall(r"^\tCFQ_ATTR\((\w+)\),$", cfq(), re.M))
+
+
+def disk_attributes() -> dict[str, tuple[int, int, int]]:
+    """The numbers that describe a rotating disk: default, smallest and largest of each."""
+    model = new_file("drivers/block/null_blk/rot_model.h")
+    limits = dict(re.findall(r"^#define (ROT_MAX_\w+)\s+(\d+)\s*(?:/\*.*)?$", model, re.M))
+
+    def value(text: str) -> int:
+        number, _, shift = limits.get(text, text).partition(" << ")
+        return int(number) << int(shift or 0)
+
+    rows = re.findall(r"^\tX\((\w+),\s*(\d+),\s*([^,]+),\s*([^,]+?)\)(?:\s*\\)?$", model, re.M)
+    return {name: (int(default), value(least), value(most)) for name, default, least, most in rows}

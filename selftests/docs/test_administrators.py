@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the administrators' page, the udev rule and the systemd unit name, exists.
+
+Attributes and debugfs files are read from the scheduler that patches/ make, options
+from bwctl's source, figures from the evaluation.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from selftests.docs.patched import attributes, cfq
+from tools.base.paths import ROOT
+
+PAGE = ROOT / "Documentation/queue/administrators.md"
+RULES = ROOT / "configs/udev/90-cfq.rules"
+UNIT = ROOT / "configs/systemd/recorder.service"
+TEXTS = [PAGE, RULES, UNIT]
+
+# Attributes of a disk that are the kernel's own.
+KERNELS_OWN = {"queue/scheduler", "queue/rotational", "queue/zoned", "device/queue_depth",
+               "removable"}
+
+
+# --- what exists --------------------------------------------------------------------------
+
+
+def debugfs_files() -> set[str]:
+    return set(re.findall(r'^\t\{"(\w+)", 0400, ', cfq(), re.M))
+
+
+def counters() -> set[str]:
+    """The first words of what cfq_show_counters() prints, with %s filled in."""
+    body = cfq().split("static void cfq_show_counters(", 1)[1].split("\n}", 1)[0]
+    found: set[str] = set()
+    for word in re.findall(r"(\w+(?:%s)?) %llu", body.replace("\\n", " ")):
+        kind = {"dispatched_%s": "CLASS", "expired_%s": "EXPIRE"}.get(word)
+        found |= {word.replace("%s", name) for name in
+                  re.findall(rf'^\t\[CFQ_{kind}_\w+\]\s*= "(\w+)",$', cfq(), re.M)} if kind else {word}
+    return found
+
+
+@cache
+def bwctl() -> dict[str, set[str]]:
+    """Each command of bwctl with its options, as its usage has them."""
+    text = (ROOT / "tools/bwctl/bwctl.c").read_text()
+    return {name: set(re.findall(r"--[a-z]+", usage)) | {"--help"} for name, usage in re.findall(
+        r'^\t\{ "(\w+)", \w[^\n]*\n((?:\t  "[^\n]*\n)+)', text, re.M)}
+
+
+def defaults() -> dict[str, str]:
+    """The tunables' defaults, as their table has them."""
+    text = (ROOT / "Documentation/block/cfq-iosched.rst").read_text()
+    return dict(re.findall(r"^(\w+)\s+(\d+)\s+\d+\.\.\d+ ", text, re.M))
+
+
+def test_what_exists_is_found() -> None:
+    assert {"slice_sync_ms", "bw_delays_ms"} <= attributes()
+    assert debugfs_files() == {"queues", "service_tree", "sort_tree", "reservations", "state",
+                               "counters"}
+    assert {"dispatched_RT", "expired_tokens", "idle_hits", "bw_deadlines_missed"} <= counters()
+    assert set(bwctl()) == {"run", "set", "show", "check", "encode", "decode"}
+    assert "--delay" in bwctl()["run"] and "--delay" not in bwctl()["show"]
+    assert set(defaults()) == attributes() - {"bw_delays_ms", "bw_elevator"}
+
+
+# --- names ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
+def test_attributes_and_debugfs_files_exist(path: Path) -> None:
+    text = path.read_text()
+    for name in re.findall(r"queue/iosched/(\w+)", text):
+        assert name in attributes()
+    for name in re.findall(r"/sys/kernel/debug/block/\w+/sched/(\w+)", text):
+        assert name in debugfs_files()
+    for name in re.findall(r"/sys/block/\w+/([\w/]+)", text):
+        assert name in KERNELS_OWN or name.startswith("queue/iosched/")
+
+
+def test_tunables_and_counters_of_the_page_exist() -> None:
+    known = attributes() | counters()
+    words = set(re.findall(r"`([a-z]+_\w+)`", PAGE.read_text())) - {"aio_reqprio"}
+    assert len(words) > 8
+    assert words <= known, words - known
+    table = PAGE.read_text().split("| what | means | do |", 1)[1].split("\n\n", 1)[0]
+    first = {word for row in table.splitlines()[2:] for word in re.findall(r"`(\w+)`", row.split("|")[1])}
+    assert {"aged", "fallback"} <= first <= counters()
+
+
+def test_defaults_of_the_page_are_those_of_the_scheduler() -> None:
+    text = " ".join(PAGE.read_text().split())
+    assert f"`bw_bucket_ms` of the rate ({defaults()['bw_bucket_ms']})" in text
+    assert defaults()["prio_aging_ms"] == "10000" and "each ten seconds (`prio_aging_ms`)" in text
+    delays = re.search(r"cfq_bw_delay_ms\[CFQ_NR_DELAYS\] = \{\s*([\d, ]+?),\s*\};", cfq())
+    assert delays and f"`bw_delays_ms` ({delays.group(1).replace(',', '')})" in text
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
+def test_bwctl_has_the_commands_and_options(path: Path) -> None:
+    text = path.read_text().replace("\\\n", " ")
+    calls = re.findall(r"bwctl (run|set|show|check|encode|decode)\b([^\n`#|]*)", text)
+    assert calls or path == RULES
+    for command, arguments in calls:
+        own = arguments.split(" -- ")[0]
+        assert set(re.findall(r"(?<!\S)--[a-z]+", own)) <= bwctl()[command], arguments
+    for word in re.findall(r"`(--[a-z]+)", text):
+        assert any(word in options for options in bwctl().values())
+
+
+def test_bwctl_takes_the_rates_and_delays(tmp_path: Path) -> None:
+    make = subprocess.run(["make", "-s", "-C", ROOT / "tools/bwctl", f"BUILD={tmp_path}"],
+                          capture_output=True, text=True, check=False)
+    assert make.returncode == 0, make.stderr
+    pairs = {pair for path in TEXTS for pair in
+             re.findall(r"--rate (\w+) --delay (\w+)", path.read_text())}
+    assert len(pairs) > 2
+    for rate, delay in pairs:
+        subprocess.run([tmp_path / "bwctl", "encode", "--rate", rate, "--delay", delay], check=True,
+                       capture_output=True)
+    said = subprocess.run([tmp_path / "bwctl", "encode", "--rate", "3M", "--delay", "200ms"],
+                          check=True, capture_output=True, text=True).stdout
+    assert f"$ bwctl encode --rate 3M --delay 200ms\n    {said}" in PAGE.read_text()
+
+
+def test_targets_and_files_of_the_page_exist() -> None:
+    text = PAGE.read_text()
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"(?:`|\$ )make ([a-z]\w*)", text):
+        assert re.search(rf"^{target}:", makefile, re.M), target
+    for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
+        assert (PAGE.parent / link).exists(), link
+    for name in re.findall(r"(?<![\w/])(?:tools|configs)/[\w./-]*\w", text):
+        assert (ROOT / name).exists(), name
+
+
+def test_the_evaluation_lacks_nothing() -> None:
+    assert "Not run" not in (PAGE.parent / "evaluation.md").read_text()
+
+
+def test_figures_are_those_of_the_evaluation() -> None:
+    evaluation = (PAGE.parent / "evaluation.md").read_text()
+    sections = {name.split("\n", 1)[0]: name for name in re.split(r"^## ", evaluation, flags=re.M)}
+    section, checked = "", 0
+    for row in PAGE.read_text().splitlines():
+        if found := re.search(r"evaluation\.md#([\w-]+)", row):
+            section = sections[found.group(1)]
+        if section and row.startswith("|") and not row.startswith("|---"):
+            for figure in re.findall(r"\d+(?:\.\d+)?", " ".join(row.split("|")[2:])):
+                assert re.search(rf"(?<!\d)(?<!\d\.){re.escape(figure)}(?!\.?\d)", section), row
+                checked += 1
+        elif not row.startswith("|"):
+            section = ""
+    assert checked > 15
+
+
+# --- the udev rule ------------------------------------------------------------------------------
+
+
+DISK = {"ACTION": "add", "SUBSYSTEM": "block", "KERNEL": "sda", "ENV{DEVTYPE}": "disk",
+        "ATTR{removable}": "0", "ATTR{queue/rotational}": "1", "ATTR{queue/zoned}": "none"}
+KEY = r'([A-Z]+(?:\{[\w/]+\})?)(==|=)"([^"]*)"'
+
+
+def rules(comments: bool = False) -> list[list[tuple[str, str, str]]]:
+    """Key, operator and value of each part of each rule."""
+    found = []
+    for line in RULES.read_text().splitlines():
+        if comments and line.startswith("#ACTION"):
+            line = line[1:]
+        if line and not line.startswith("#"):
+            assert re.fullmatch(rf"{KEY}(?:, {KEY})*", line), line
+            found.append(re.findall(KEY, line))
+    return found
+
+
+def scheduler(device: dict[str, str]) -> str | None:
+    """What the rule writes for a device, as udev would."""
+    chosen = None
+    for rule in rules():
+        if all(fnmatchcase(device.get(key, ""), value) for key, sign, value in rule if sign == "=="):
+            chosen = {key: value for key, sign, value in rule if sign == "="}["ATTR{queue/scheduler}"]
+    return chosen
+
+
+def test_a_rotating_disk_gets_cfq() -> None:
+    assert scheduler(DISK) == "cfq"
+    assert scheduler({**DISK, "KERNEL": "sdaa"}) == "cfq"
+
+
+@pytest.mark.parametrize(("what", "differs"), [
+    ("a solid-state disk", {"ATTR{queue/rotational}": "0"}),
+    ("a partition", {"KERNEL": "sda1", "ENV{DEVTYPE}": "partition"}),
+    ("a host-managed disk", {"ATTR{queue/zoned}": "host-managed"}),
+    ("a card reader", {"ATTR{removable}": "1"}),
+    ("what was set by hand", {"ACTION": "change"}),
+    ("a SCSI generic device", {"SUBSYSTEM": "scsi_generic"}),
+    *[(name, {"KERNEL": name}) for name in ("loop0", "zram0", "dm-0", "md0", "ram0", "vda", "sr0",
+                                            "nvme0n1", "nbd0", "nullb0")],
+])
+def test_nothing_else_does(what: str, differs: dict[str, str]) -> None:
+    assert scheduler({**DISK, **differs}) is None, what
+
+
+def test_the_examples_of_tunables_are_rules_that_look_for_cfq() -> None:
+    examples = rules(comments=True)[1:]
+    assert len(examples) == 3 and rules() == rules(comments=True)[:1]
+    for rule in examples:
+        assert any(key == "TEST" and value.startswith("queue/iosched/") for key, _, value in rule)
+        (target,) = [key for key, sign, _ in rule if sign == "="]
+        name = target.removeprefix("ATTR{").removesuffix("}")
+        assert name in KERNELS_OWN or name.removeprefix("queue/iosched/") in attributes()
+
+
+def test_udev_takes_the_rule() -> None:
+    if not shutil.which("udevadm"):
+        pytest.skip("udevadm is not installed")
+    if subprocess.run(["udevadm", "verify", "--help"], capture_output=True, check=False).returncode:
+        pytest.skip("this udevadm has no verify, which came with version 254")
+    done = subprocess.run(["udevadm", "verify", "--resolve-names=never", RULES], check=False,
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# --- the systemd unit --------------------------------------------------------------------------
+
+
+def settings() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for line in UNIT.read_text().replace("\\\n", " ").splitlines():
+        name, sign, value = line.partition("=")
+        if sign and not line.startswith("#"):
+            found.setdefault(name, []).append(" ".join(value.split()))
+    return found
+
+
+def test_the_unit_has_the_one_capability_that_the_kernel_asks_for() -> None:
+    patch = next((ROOT / "patches").glob("*-block-add-the-bandwidth-class-*.patch")).read_text()
+    case = patch.split("+\t\tcase IOPRIO_CLASS_BW:\n+\t\t\tif (!IOPRIO_BW_RATE", 1)[1].split("break;", 1)[0]
+    enough = re.findall(r"!capable\((\w+)\)", case)
+    unit = settings()
+    assert unit["AmbientCapabilities"] == unit["CapabilityBoundingSet"] == ["CAP_SYS_NICE"]
+    assert "CAP_SYS_NICE" in enough and "&&" in case
+    assert unit["User"] and unit["NoNewPrivileges"] == ["yes"]
+    assert "PrivateUsers" not in unit and "IOSchedulingClass" not in unit
+
+
+def test_the_unit_runs_bwctl_where_it_is_installed() -> None:
+    done = subprocess.run(["make", "-sn", "-C", ROOT / "tools/bwctl", "install"], check=True,
+                          capture_output=True, text=True)
+    (start,), (check,) = settings()["ExecStart"], settings()["ExecStartPre"]
+    program = start.split()[0]
+    assert program in done.stdout and check.removeprefix("-").split()[0] == program
+    assert program in PAGE.read_text()
+
+
+def test_the_recorder_has_no_capability(tmp_path: Path) -> None:
+    """The words between bwctl's and the recorder's, as a user with the capability runs them."""
+    words = settings()["ExecStart"][0].split(" -- ")[1].split()
+    assert Path(words[0]).name == "setpriv"
+    if not shutil.which("setpriv") or subprocess.run(["id", "-u"], capture_output=True, text=True,
+                                                     check=True).stdout != "0\n":
+        pytest.skip("needs setpriv and root")
+    capability = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
+                  *(f"--{kind}=-all,+sys_nice" for kind in ("inh-caps", "ambient-caps", "bounding-set"))]
+    for drop, expected in (([], 1 << 23), ([*words, "--"], 0)):
+        status = subprocess.run([*capability, *drop, "cat", "/proc/self/status"], check=True,
+                                capture_output=True, text=True).stdout
+        found = re.search(r"^CapEff:\t(\w+)$", status, re.M)
+        assert found and int(found.group(1), 16) == expected
+
+
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("systemd-analyze is not installed")
+    # programs that are there for sure, in place of bwctl, setpriv and the recorder
+    text = re.sub(r"(?<=[=\s-])/usr/\S*bin/\w+", "/bin/true", UNIT.read_text())
+    (tmp_path / UNIT.name).write_text(text)
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", tmp_path / UNIT.name],
+                          check=False, capture_output=True, text=True)
+    if "Failed to initialize manager" in done.stderr:
+        pytest.skip("systemd-analyze cannot verify units here")
+    told = [line for line in done.stderr.splitlines() if UNIT.name in line]
+    assert done.returncode == 0 and not told, done.stderr

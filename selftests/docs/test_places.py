@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What is added in one place and wanted in others: each test says where something is missing."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from selftests.docs.patched import attributes, disk_attributes
+from selftests.uml.test_ours import LONG, SHOWN
+from tools.base.paths import ROOT
+from tools.lab import cli
+from tools.soak import load
+from tools.stress import tables
+
+
+def words(path: str, pattern: str) -> set[str]:
+    return set(re.findall(pattern, (ROOT / path).read_text(), re.MULTILINE))
+
+
+# Where a tunable of cfq stands, and which are known there.
+TUNABLES = {
+    "Documentation/block/cfq-iosched.rst": r"^(\w+) {2,}\S.* {2,}\S",
+    "Documentation/ABI/testing/sysfs-block-cfq": r"^What:\s+/sys/block/<disk>/queue/iosched/(\w+)$",
+    "selftests/cfq/test_tunables.sh": r"(?:^|iosched/)([a-z]+_\w+|quantum)\b",
+    "selftests/vm/guest/fuzz.c": r'FILE_OF\("(\w+)"',
+}
+
+
+@pytest.mark.parametrize("path", TUNABLES)
+def test_every_tunable_stands_in(path: str) -> None:
+    missing = attributes() - words(path, TUNABLES[path])
+    assert not missing, f"{path} lacks {', '.join(sorted(missing))}"
+
+
+@pytest.mark.parametrize(("where", "known"), [
+    ("tools/soak/load.py: TUNABLES", set(load.TUNABLES)), ("tools/stress/tables.py: CFQ", set(tables.CFQ))])
+def test_every_tunable_is_changed_under_load(where: str, known: set[str]) -> None:
+    assert known == attributes(), f"{where}: {', '.join(sorted(known ^ attributes()))}"
+
+
+def test_bwctl_knows_the_tunables_of_the_class() -> None:
+    listed = (ROOT / "tools/bwctl/command_check.c").read_text().split("missing_tunable(const char", 1)[1]
+    known = set(re.findall(r'"(bw_\w+)"', listed.split("};", 1)[0]))
+    of_the_class = {name for name in attributes() if name.startswith("bw_")}
+    assert known == of_the_class, "tools/bwctl/command_check.c: missing_tunable()"
+
+
+def test_every_attribute_of_a_disk_is_described_with_its_default() -> None:
+    """In null_blk.rst, which the base has already: by the lines that the patches add to it."""
+    added = "".join(path.read_text() for path in (ROOT / "patches").glob("*null_blk*.patch"))
+    described = {name: int(default) for name, default in re.findall(r"^\+(\w+) {2,}(\d+)\b", added, re.M)}
+    wanted = {name: default for name, (default, _, _) in disk_attributes().items()}
+    assert {name: described.get(name) for name in wanted} == wanted, "Documentation/block/null_blk.rst"
+
+
+def test_every_attribute_of_a_disk_is_fuzzed_in_its_range() -> None:
+    text = (ROOT / "selftests/vm/guest/fuzz.c").read_text()
+    rows = re.findall(r'FILE_OF\("rot/(\w+)", NUMBER, (\d+), (\d+)(?: << (\d+))?', text)
+    known = {name: (int(least), int(most) << int(shift or 0)) for name, least, most, shift in rows}
+    ranges = {name: (least, most) for name, (_, least, most) in disk_attributes().items()}
+    assert known == ranges, "selftests/vm/guest/fuzz.c: rotating[]"
+
+
+def test_every_scenario_of_the_laboratory_is_judged_or_says_why_not() -> None:
+    ours = {path.stem for path in cli.SCENARIOS.glob("*.toml")}
+    assert {name for name, *_ in SHOWN} | set(LONG) == ours, "selftests/uml/test_ours.py: SHOWN or LONG"
+    assert not {name for name, *_ in SHOWN} & set(LONG)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The disk model beside DiskSim, which DISKSIM names when it is built (tools/disk/judge/build)."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tools.disk.judge import compare, page, run, simulator
+from tools.vm import uml
+
+KERNEL = Path(os.environ.get("LAB_KERNEL", uml.IMAGE))
+# Milliseconds, 2.4 more than the drive's parameters say: the model knows nothing of them.
+SLOW = (("Read miss over. after read", "3"), ("Read miss over. after write", "3"))
+
+
+@pytest.fixture(autouse=True)
+def built() -> None:
+    if not os.environ.get("DISKSIM"):
+        pytest.skip("DISKSIM names no DiskSim: tools/disk/judge/build FOLDER builds one")
+    if not KERNEL.is_file():
+        pytest.skip(f"no kernel at {KERNEL}: `make uml` builds it")
+
+
+@cache
+def verdicts(drive: str, *more: tuple[str, str]) -> list[compare.Verdict]:
+    times = run.judge([drive], simulator.folder(None), KERNEL, lambda text: None, more)
+    return [one.verdict() for one in times]
+
+
+@pytest.mark.parametrize("drive", run.DRIVES)
+def test_bounds_hold(drive: str) -> None:
+    found = verdicts(drive)
+    assert all(one.ok for one in found), "\n" + compare.table(found)
+
+
+def test_judge_hears_a_drive_that_is_slower() -> None:
+    assert not any(one.ok for one in verdicts("cheetah4LP", *SLOW) if one.requests != "sequential")
+
+
+@pytest.mark.parametrize("drive", run.DRIVES + run.OTHERS)
+def test_page_has_these_figures(drive: str) -> None:
+    rows = {line for line in page.figures(page.PAGE.read_text()).splitlines() if line.startswith(f"| {drive} |")}
+    assert set(compare.markdown(verdicts(drive)).splitlines()[2:]) == rows

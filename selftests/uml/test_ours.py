@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Our own scenarios, shorter: they show what they must, and the same figures each time."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tools.lab import cli, pictures
+from tools.lab import kernel as kernel_under_test
+from tools.lab.results import Result, load_result
+from tools.lab.tests.conftest import SCENARIO
+from tools.vm import uml
+
+
+def run(kernel: Path, out: Path, scenario: str, *options: str) -> tuple[int, Result]:
+    """Run one of our scenarios; return the exit code and the result."""
+    code = cli.main(["run", scenario, *options, "--kernel", str(kernel), "--out", str(out), "--quiet"])
+    return code, load_result(out / f"{scenario}.json")
+
+
+# The runs that decide all the expectations of a scenario, and the virtual seconds in
+# which they do.  greedy-reserved takes more of them: its reader starts with a burst.
+SHOWN = [
+    ("preemption", "^cfq", 20),
+    ("greedy-reserved", "^cfq", 30),
+    ("deadline-mix", "^cfq", 20),
+    ("writers", "^cfq", 20),
+    ("slice-order", "^cfq", 20),
+    ("collaboration", "^cfq", 20),
+    ("streams-limit", "^cfq.* depth1 N=24", 60),
+    ("streams-isolation", "^cfq.* seed=1 load=full", 60),
+    ("zones", "^cfq", 10),
+    ("actuators", "^(none|cfq).* load=random", 10),
+    ("reader-beside-writers", "", 10),
+]
+
+
+# The others, and why a part of them shows nothing.
+LONG = {
+    "competing-readers": "its expectations compare all runs: minutes",
+    "crosscheck": "it is compared with fio in QEMU, by `lab crosscheck`",
+    "mixed-load": "its expectations compare all runs: minutes",
+    "players": "today's class does not hold them: evaluation.md says what is late",
+    "random-reserved": "today's class gives them the whole disk: evaluation.md",
+    "over-provisioning": "its expectations compare all runs: minutes",
+    "work-conservation": "its expectations compare all runs: minutes",
+}
+
+
+@pytest.mark.parametrize(("scenario", "cells", "seconds"), SHOWN)
+def test_scenario_shows_what_it_must(
+    kernel: Path, guests: uml.Guests, tmp_path: Path, scenario: str, cells: str, seconds: int
+) -> None:
+    if not kernel_under_test.probe(guests).bw:
+        pytest.skip("the kernel has no BW class")
+    chosen = ["--cell", cells, "--duration", str(seconds), "-j2", "--strict"]
+    code, result = run(kernel, tmp_path, scenario, *chosen)
+    assert [verdict for verdict in result["expect"] if verdict["status"] != "pass"] == []
+    assert result["expect"]
+    assert code == 0
+
+
+def test_every_picture_is_of_a_run() -> None:
+    for picture in pictures.load(cli.TOOL / "pictures.toml", []):
+        scenario = cli.find_scenario(picture.scenario)
+        assert picture.run in [cell.name for cell in scenario.cells()], picture.name
+
+
+def test_only_a_strict_run_fails_with_an_expectation(
+    kernel: Path, scenario_file: Path, disks: Path, tmp_path: Path
+) -> None:
+    scenario_file.write_text(SCENARIO.replace("right = 0", "right = 1"))
+    args = ["run", str(scenario_file), "--kernel", str(kernel), "--disks", str(disks), "--quiet"]
+    args += ["--cell", "none.*N=1", "--out", str(tmp_path)]
+    assert [cli.main([*args, *strict]) for strict in ([], ["--strict"])] == [0, 1]
+    (verdict,) = json.loads((tmp_path / "test.json").read_text())["expect"]
+    assert verdict["status"] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("scenario", "cells", "seconds"),
+    [
+        ("writers", "^cfq-(rt|bw)", 5),
+        ("competing-readers", "^(cfq|bfq) depth1 readers=8", 1),
+    ],
+)
+def test_modelled_disk_gives_identical_json(
+    kernel: Path, tmp_path: Path, scenario: str, cells: str, seconds: int
+) -> None:
+    chosen = ["--cell", cells, "--duration", str(seconds)]
+    for jobs in "12":
+        code, result = run(kernel, tmp_path / jobs, scenario, *chosen, f"-j{jobs}")
+        assert code == 0
+        assert [cell["status"] for cell in result["cells"]] == ["ok", "ok"]
+        assert all(process["reads"] for cell in result["cells"] for process in cell["processes"])
+        assert result["disk"]["attributes"]["rot/model"] == "1"
+    one, two = (tmp_path / jobs / f"{scenario}.json" for jobs in "12")
+    assert one.read_bytes() == two.read_bytes()

@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What CFQ decides, on a booted kernel and in virtual time.
+
+The disk takes 2 ms for a command, wherever it lies, and one command at a time; the
+kernel holds it to rotate. Nothing else takes time, but for 128 ns each time that
+somebody looks at a clock: who has the disk from when on can be computed. A slice of
+100 ms is 51 commands, because its clock starts when the first of them completes.
+"""
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tools.blkviz import messages
+from tools.lab import job, stats
+from tools.lab.units import GIB, KIB, MIB, NSEC_PER_MSEC, level_ioprio
+from tools.vm import uml
+
+MS = NSEC_PER_MSEC
+COMMAND_NS = 2 * MS
+# Looks at the clock between the end of a wait and the next thing that is waited for.
+CLOCK_READS_NS = 20_000
+# What a stream on its own part of the disk may read without coming to an end.
+PART = 256 * MIB
+READER = "stream direct=1 size=4096"
+
+# Beside the streams: keeps the messages and, when they have ended, the counters. The
+# trace is made in memory: what is mapped from the host, and written back often, has holes.
+WATCH = """\
+trap : INT
+{tracer}
+sleep 100000 &
+wait $!
+while read -r line; do echo "$line"; done < {counters} > /mnt/counters
+[ -z "$tracer" ] && exit
+kill "$tracer"
+wait "$tracer"
+exec /bin/cat /tmp/trace.blktrace.0 > /mnt/trace.blktrace.0
+"""
+COUNTERS = f"/sys/kernel/debug/block/{job.DEVICE}/sched/counters"
+TRACED = re.compile(r"\s*\d+,\d+ +\d+ +\d+ +(\d+)\.(\d{9}) +\d+ +(m   N|[A-Z]+ +[A-Z]+) (.*)")
+
+# Pages are written back as soon as there are some, by nobody who waits for them.
+WRITEBACK = {
+    "/proc/sys/vm/dirty_background_bytes": 256 * KIB,
+    "/proc/sys/vm/dirty_bytes": 4 * MIB,
+    "/proc/sys/vm/dirty_writeback_centisecs": 10,
+    "/proc/sys/vm/dirty_expire_centisecs": 10,
+}
+
+
+class Operation(NamedTuple):
+    """A read or write of a stream; times in ns from the common start."""
+
+    due: int
+    issue: int
+    end: int
+    size: int
+
+    @property
+    def took(self) -> int:
+        return self.end - self.issue
+
+
+@dataclass(frozen=True)
+class Message:
+    """What CFQ said, and when: ns from the first event of the trace."""
+
+    time: int
+    said: messages.Cfq
+
+
+@dataclass(frozen=True)
+class Run:
+    streams: list[list[Operation]]
+    counters: dict[str, int]
+    log: list[Message]
+    inserted: dict[int, int]  # sector: when, the last time
+
+    def of(self, verb: str, pid: int | None = None) -> list[messages.Cfq]:
+        return [m.said for m in self.log if m.said.verb == verb and pid in (None, m.said.pid)]
+
+    @property
+    def pids(self) -> list[int]:
+        """Of the streams that wait for the disk, in the order of the streams."""
+        return sorted({m.said.pid for m in self.log if m.said.sync})
+
+
+def at(place: int, length: int = PART) -> str:
+    """The part of the disk that is a stream's own."""
+    return f"regions={place * GIB}:{length}"
+
+
+def run(
+    guests: uml.Guests,
+    folder: Path,
+    streams: list[str],
+    *,
+    ms: int,
+    tunables: dict[str, int] | None = None,
+    settings: dict[str, int] | None = None,
+    trace: str = "",
+) -> Run:
+    """Streams under CFQ; trace: the actions that blktrace looks at."""
+    tracer = "tracer="
+    if trace:
+        program = shutil.which("blktrace", path="/usr/sbin:/usr/bin:/sbin:/bin")
+        if not program or not shutil.which("blkparse"):
+            pytest.skip("no blktrace")
+        actions = " ".join(f"-a {action}" for action in trace.split())
+        tracer = f"{program} -d /dev/{job.DEVICE} -D /tmp -o trace {actions} & tracer=$!"
+    disk = {
+        "size": 16 * GIB // MIB,
+        "irqmode": 2,
+        "completion_nsec": COMMAND_NS,
+        "hw_queue_depth": 1,
+        # a queue for polling has a command of its own, and CFQ fills it
+        "poll_queues": 0,
+        "rotational": 1,
+        "power": 1,
+    }
+    lines = [
+        f"mkdir {job.CONFIGFS}",
+        *(f"write {job.CONFIGFS}/{key} {value}" for key, value in disk.items()),
+        f"write {job.SYSFS}/scheduler cfq",
+        f"write {job.SYSFS}/nr_requests {job.NR_REQUESTS}",
+        *(f"write {job.SYSFS}/iosched/{key} {value}" for key, value in (tunables or {}).items()),
+        *(f"write {path} {value}" for path, value in (settings or {}).items()),
+        f"device /dev/{job.DEVICE}",
+        f"start_ns {job.START_NS}",
+        f"duration_ns {ms * MS}",
+        *streams,
+        "trace /bin/sh /mnt/watch",
+    ]
+    folder = folder / f"run{len(list(folder.iterdir()))}"
+    folder.mkdir()
+    watch = WATCH.format(tracer=tracer, counters=COUNTERS)
+    guests.run("\n".join(lines) + "\n", {"watch": watch}, folder, "test")
+    result = Run([], {}, [], {})
+    for number in range(len(streams)):
+        flat = stats.read_records(folder / f"{number}.bin")
+        result.streams.append([Operation(*flat[i : i + 4]) for i in range(0, len(flat), 4)])
+    for line in (folder / "counters").read_text().splitlines():
+        name, value = line.split()
+        result.counters[name] = int(value)
+    if trace:
+        read_trace(folder, result)
+    return result
+
+
+def read_trace(folder: Path, result: Run) -> None:
+    command = ["blkparse", "-q", "-D", str(folder), "-i", "trace"]
+    parsed = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert not parsed.stderr
+    for match in filter(None, map(TRACED.match, parsed.stdout.splitlines())):
+        time = int(match[1] + match[2])
+        if match[3].startswith("m"):
+            said = messages.cfq(match[4])
+            assert said
+            result.log.append(Message(time, said))
+        elif match[3].startswith("I"):
+            result.inserted[int(match[4].split()[0])] = time
+    assert result.log
+
+
+def close(value: int, expected: int) -> bool:
+    return 0 <= value - expected < CLOCK_READS_NS
+
+
+def test_preempted_reader_goes_on_before_one_that_has_waited_less_than_it_lost(
+    guests: uml.Guests, tmp_path: Path
+) -> None:
+    """A real-time read every 146 ms finds one of two equal readers in its slice, 42 ms after its start.
+
+    A round is the real-time read (2 ms), a slice (102 ms) and 42 ms of the next
+    one. The reader that is cut has 60 ms left and expects service in 80 - 60 ms:
+    the offset of level 4 with two busy queues, less the residual. The other one
+    expects it in 80 - 42 ms, so the first one goes on, and has its whole slice;
+    the next one to be cut is the other.
+
+    Without the residual the other would be next each time, and the same reader be
+    cut each time: 42 ms of each round for it, 102 ms for the other, 0.41 of its
+    share. With it both have 144 ms of each two rounds, and differ at the end by no
+    more than that: 72 commands of some 720, 0.9.
+    """
+    streams = [f"{READER} {at(0)}", f"{READER} {at(1)}"]
+    streams.append(f"{READER} period_ns={146 * MS} start_ns={44 * MS} ioprio={level_ioprio('rt', 4)} {at(2)}")
+    seen = run(guests, tmp_path, streams, ms=3000, trace="notify")
+    one, other, real_time = seen.pids
+    less, more = sorted(len(stream) for stream in seen.streams[:2])
+    assert less >= 0.8 * more
+    assert all(read.took < 2 * COMMAND_NS + CLOCK_READS_NS for read in seen.streams[2])
+
+    best_effort = [m.said for m in seen.log if m.said.pid != real_time]
+    slices = [said for said in best_effort if said.verb in ("slice start", "slice end")]
+    cut = [n for n, said in enumerate(slices) if said.why == "preempt" and n + 1 < len(slices)]
+    assert len(cut) >= len(seen.streams[2]) - 1
+    assert all(50_000 < slices[n].values["residual_us"] < 80_000 for n in cut)
+    assert all(slices[n + 1].pid == slices[n].pid for n in cut)
+    assert {slices[n].pid for n in cut} == {one, other}
+
+
+def test_synchronous_read_takes_the_disk_from_writeback(guests: uml.Guests, tmp_path: Path) -> None:
+    """In a slice of a second and a thousand requests, a read waits for the write in the drive and no more."""
+    streams = [
+        f"stream write=1 random=1 size=4096 seed=1 {at(0, GIB)}",
+        f"{READER} period_ns={50 * MS} start_ns={500 * MS} {at(1)}",
+    ]
+    tunables = {"slice_async_ms": 1000, "slice_async_rq": 1000}
+    seen = run(guests, tmp_path, streams, ms=2500, tunables=tunables, settings=WRITEBACK, trace="notify")
+    reads = seen.streams[1]
+    assert len(reads) == 40
+    assert max(read.took for read in reads) < 2 * COMMAND_NS + CLOCK_READS_NS
+    # who closes the device last writes what is left, and preempts as well
+    assert [said.values["by"] for said in seen.of("preempted")].count(seen.pids[-1]) == len(reads)
+    # so that no read has found the disk free: all but its own 2 ms are for writes
+    assert seen.counters["dispatched_BE"] > 1200
+
+
+@pytest.mark.parametrize(
+    ("requests", "slice_requests", "why"), [(2, 2, "budget"), (6, 6, "budget"), (1000, 21, "time")]
+)
+def test_asynchronous_slice_has_two_requests_and_40_ms(
+    guests: uml.Guests, tmp_path: Path, requests: int, slice_requests: int, why: str
+) -> None:
+    """At level 4, while a synchronous reader waits; with more requests, until 40 ms after the first.
+
+    The reader has 16 requests in a read: when its slice ends, some are left, it
+    has none to add, and so nothing that would preempt.
+    """
+    streams = [
+        f"stream write=1 random=1 size=4096 seed=1 {at(0, GIB)}",
+        f"stream direct=1 size=65536 start_ns={200 * MS} {at(1)}",
+    ]
+    settings = {**WRITEBACK, f"{job.SYSFS}/max_sectors_kb": 4}
+    tunables = {"slice_async_rq": requests} if requests != 2 else {}
+    seen = run(guests, tmp_path, streams, ms=1700, tunables=tunables, settings=settings, trace="notify")
+    slices = [m.said for m in seen.log if m.said.verb in ("slice start", "slice end")]
+    of_reader = [n for n, said in enumerate(slices) if said.pid == seen.pids[-1]]
+    slices = slices[of_reader[0] : of_reader[-1]]
+    writes = [said for said in slices if not said.sync]
+    ends = [said for said in writes if said.verb == "slice end"]
+    assert len(ends) >= 9
+    assert {said.values["length_us"] for said in writes if said.verb == "slice start"} == {40_000}
+    assert {(said.why, said.values["dispatched"]) for said in ends} == {(why, slice_requests)}
+    # the reader's turn is next each time
+    starts = [said.sync for said in slices if said.verb == "slice start"]
+    assert all(one != two for one, two in zip(starts, starts[1:], strict=False))
+
+
+def commands_of_levels(ms: int) -> list[int]:
+    """Of eight greedy readers, one a level: those that the rules give them."""
+    slices = [100 + 100 // 5 * (4 - level) for level in range(8)]
+    # at the start there are as many busy queues as have come before
+    due = [level * (slices[0] - own) for level, own in enumerate(slices)]
+    commands = [0] * 8
+    now = 0
+    while now < ms:
+        # all eight are busy when one of them has to wait again
+        level = min(range(8), key=lambda number: due[number])
+        of_slice = slices[level] // 2 + 1
+        commands[level] += min(of_slice, (ms - now) // 2)
+        now += 2 * of_slice
+        due[level] = now + 7 * (slices[0] - slices[level])
+    return commands
+
+
+@pytest.mark.parametrize("cls", ["be", "rt"])
+def test_levels_divide_the_disk_by_the_table(guests: uml.Guests, tmp_path: Path, cls: str) -> None:
+    """Eight sequential readers, slices of 180 to 40 ms, and the shorter the later."""
+    streams = [f"{READER} ioprio={level_ioprio(cls, level)} {at(level)}" for level in range(8)]
+    seen = run(guests, tmp_path, streams, ms=10_000)
+    found = [len(stream) for stream in seen.streams]
+    assert sorted(found, reverse=True) == found
+    assert found[0] > 8 * found[7]
+    # 5,000 looks at the clock add up to some commands at the end, and one a reader is in flight
+    assert all(abs(a - b) <= 10 for a, b in zip(found, commands_of_levels(10_000), strict=True))
+
+
+def pausing_beside_idle(more: str = "") -> list[str]:
+    """A best-effort reader that reads every 50 ms, and one of the idle class without a pause."""
+    return [f"{READER} period_ns={50 * MS} {more} {at(0)}", f"{READER} ioprio={level_ioprio('idle', 4)} {at(1)}"]
+
+
+@pytest.mark.parametrize("grace_ms", [100, 200])
+def test_idle_class_waits_until_nobody_else_had_the_disk_for_a_time(
+    guests: uml.Guests, tmp_path: Path, grace_ms: int
+) -> None:
+    """The best-effort reader leaves 48 of each 50 ms free, and after 20 reads all."""
+    streams = pausing_beside_idle("count=20")
+    tunables = {"idle_grace_ms": grace_ms} if grace_ms != 200 else {}
+    seen = run(guests, tmp_path, streams, ms=1500, tunables=tunables)
+    best_effort, idle = seen.streams
+    assert close(idle[0].end, best_effort[-1].end + grace_ms * MS + COMMAND_NS)
+    # and then one after the other
+    assert all(close(read.took, COMMAND_NS) for read in idle[1:])
+    assert len(idle) > (400 - grace_ms) // 2
+
+
+def test_idle_class_without_a_grace_time_has_the_pauses(guests: uml.Guests, tmp_path: Path) -> None:
+    streams = pausing_beside_idle("count=20")
+    best_effort, idle = run(guests, tmp_path, streams, ms=1000, tunables={"idle_grace_ms": 0}).streams
+    # the first best-effort read has been waited for, as its think time was unknown
+    assert close(idle[0].end, 2 * COMMAND_NS + 8 * MS)
+    assert len(idle) + len(best_effort) > 490
+    # one request at a time
+    assert all(read.took < 2 * COMMAND_NS + CLOCK_READS_NS for read in best_effort)
+
+
+def test_idle_class_has_a_request_each_time_that_it_has_waited_too_long(guests: uml.Guests, tmp_path: Path) -> None:
+    """A read every 50 ms never leaves 200 ms free: 300 ms after it came, a request is let through."""
+    streams = pausing_beside_idle()
+    seen = run(guests, tmp_path, streams, ms=2000, tunables={"prio_aging_ms": 300})
+    best_effort, idle = seen.streams
+    assert len(best_effort) == 40
+    assert len(idle) == seen.counters["aged"] == 7
+    # or after the command that was in the drive then
+    assert all(0 <= read.took - 300 * MS - COMMAND_NS < COMMAND_NS + CLOCK_READS_NS for read in idle)
+
+
+def test_idle_class_leaves_tags_to_others(guests: uml.Guests, tmp_path: Path) -> None:
+    """It has more requests than there are tags, which are not served: others would wait for their completion."""
+    streams = [
+        f"{READER} period_ns={50 * MS} start_ns={100 * MS} {at(0)}",
+        f"stream direct=1 size={4 * MIB} ioprio={level_ioprio('idle', 4)} {at(1)}",
+    ]
+    seen = run(guests, tmp_path, streams, ms=1000, settings={f"{job.SYSFS}/max_sectors_kb": 4})
+    best_effort = seen.streams[0]
+    assert len(best_effort) == 18
+    # one request of the idle class may be in the drive
+    assert all(read.took < 2 * COMMAND_NS + CLOCK_READS_NS for read in best_effort)
+
+
+@pytest.mark.parametrize(
+    ("think_ms", "idle_us", "waited_for"), [(1, 8000, True), (20, 8000, False), (20, 30_000, True), (1, 500, False)]
+)
+def test_reader_is_waited_for_if_it_thinks_shorter_than_the_window(
+    guests: uml.Guests, tmp_path: Path, think_ms: int, idle_us: int, waited_for: bool
+) -> None:
+    """Beside a greedy reader, which is always worth waiting for."""
+    streams = [f"{READER} think_ns={think_ms * MS} {at(0)}", f"{READER} {at(1)}"]
+    seen = run(guests, tmp_path, streams, ms=1500, tunables={"slice_idle_us": idle_us}, trace="notify")
+    thinker, greedy = seen.pids
+    waits = len(seen.of("idle", thinker))
+    if waited_for:
+        # for all reads of a slice but those at its end
+        slices = len(seen.of("slice start", thinker))
+        assert waits >= len(seen.streams[0]) - 2 * slices
+        assert waits > 2 * slices
+    else:
+        # once: nobody knows yet
+        assert waits <= 1
+        assert {said.why for said in seen.of("slice end", thinker)[1:]} == {"empty"}
+    assert len(seen.of("idle", greedy)) > len(seen.streams[1]) * 9 // 10
+
+
+@pytest.mark.parametrize("expire_ms", [250, 100_000])
+def test_request_far_from_all_others_of_its_queue_is_served_when_it_expires(
+    guests: uml.Guests, tmp_path: Path, expire_ms: int
+) -> None:
+    """Writeback near the head never ends, and that of one page lies 4 GiB away."""
+    streams = [
+        # twice as many pages as the disk can write
+        f"stream write=1 random=1 size=4096 seed=1 period_ns={MS} catch_up=1 {at(0, 2 * MIB)}",
+        f"stream write=1 size=4096 start_ns={1000 * MS} count=1 {at(4, 4096)}",
+    ]
+    tunables = {"fifo_expire_async_ms": expire_ms} if expire_ms != 250 else {}
+    seen = run(guests, tmp_path, streams, ms=4000, tunables=tunables, settings=WRITEBACK, trace="notify queue")
+    far = 4 * GIB // 512
+    served = [m.time for m in seen.log if m.said.verb == "dispatch" and m.said.sector == far]
+    if expire_ms == 250:
+        # after those that expired before it, one in each slice of 4 ms: 25 of them at most
+        assert 250 * MS <= served[0] - seen.inserted[far] < 350 * MS
+    else:
+        assert seen.inserted[far] < 1000 * MS
+        assert not served
+        assert seen.log[-1].time > 3500 * MS
+
+
+@pytest.mark.parametrize("random", [0, 1])
+def test_only_seeky_readers_share_their_slices(guests: uml.Guests, tmp_path: Path, random: int) -> None:
+    streams = [f"{READER} random={random} seed={number + 1} {at(2 * number, GIB)}" for number in range(4)]
+    seen = run(guests, tmp_path, streams, ms=1500)
+    commands = sum(len(stream) for stream in seen.streams)
+    if random:
+        # in the slice of one of them the three others have their part
+        assert seen.counters["shared"] > commands // 2
+    else:
+        assert seen.counters["shared"] == 0

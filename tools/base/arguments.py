@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Types of command line arguments, for argparse: each raises ValueError for what it does not take."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+
+def words(text: str) -> list[str]:
+    """A,B,C"""
+    found = [word for word in text.split(",") if word]
+    if not found:
+        raise ValueError
+    return found
+
+
+def positive(text: str) -> int:
+    """A whole number from 1 on."""
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
+def positives(text: str) -> list[int]:
+    """Whole numbers from 1 on: 1,31"""
+    return [positive(word) for word in words(text)]
+
+
+def seconds(text: str) -> float:
+    """An amount of time that is more than none, in seconds or as the option says."""
+    value = float(text)
+    if not 0 < value < 1e9:
+        raise ValueError
+    return value
+
+
+def regex(text: str) -> str:
+    """A regular expression."""
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is no regular expression ({error})") from None
+    return text

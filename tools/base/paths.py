@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Where things are in a checkout."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build"
+TOOLS = ROOT / "tools"
+DOCUMENTS = ROOT / "Documentation" / "queue"

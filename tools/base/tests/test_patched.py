@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Which code the patches leave: another name when it changes, and only then."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tools.base.patched import END, code_id, joined, left_by, of_patches
+from tools.base.paths import ROOT
+
+BASE = "".join(f"line {n}\n" for n in range(1, 41))
+OLD = BASE.splitlines()
+Step = Mapping[str, str | None]
+WHO = {**os.environ, "GIT_AUTHOR_NAME": "x", "GIT_AUTHOR_EMAIL": "x", "GIT_COMMITTER_NAME": "x",
+       "GIT_COMMITTER_EMAIL": "x", "GIT_CONFIG_GLOBAL": os.devnull}
+
+
+def patches(folder: Path, *steps: Step) -> list[str]:
+    """What git format-patch writes of steps that give files another text, or remove them."""
+    def git(*args: str) -> str:
+        return subprocess.run(["git", *args], cwd=folder, env=WHO, check=True, text=True, capture_output=True).stdout
+
+    folder.mkdir()
+    git("init", "-q")
+    base: Step = {"block/old.c": BASE, "block/other.c": "int other;\n"}
+    for number, step in enumerate([base, *steps]):
+        for name, text in step.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if text is None:
+                path.unlink()
+            else:
+                path.write_text(text)
+        git("add", "-A")
+        git("commit", "-q", "-m", f"step {number}")
+    return [Path(folder / name).read_text() for name in git("format-patch", f"HEAD~{len(steps)}").split()]
+
+
+def project(folder: Path, texts: list[str]) -> Path:
+    (folder / "patches").mkdir(parents=True)
+    (folder / "series").write_text("# order\n" + "".join(f"{n}.patch\n" for n in range(len(texts))))
+    for number, text in enumerate(texts):
+        (folder / f"patches/{number}.patch").write_text(text)
+    return folder
+
+
+def of(tmp_path: Path, *steps: Step) -> str:
+    """The name of the code that steps leave."""
+    number = len(list(tmp_path.iterdir()))
+    return code_id(project(tmp_path / f"project{number}", patches(tmp_path / f"tree{number}", *steps)))
+
+
+def with_lines(changes: dict[int, str]) -> str:
+    return "".join(changes.get(n, f"line {n}\n") for n in range(1, 41))
+
+
+ONE = with_lines({5: "five\nand more\n", 20: ""})
+BOTH = with_lines({5: "five\nand more\n", 20: "", 30: "thirty\n", 40: "line 40\nthe end\n"})
+
+
+def test_a_changed_file_is_what_stays_of_it_and_what_is_added(tmp_path: Path) -> None:
+    files = left_by(patches(tmp_path / "tree", {"block/old.c": ONE}, {"block/old.c": BOTH}))
+    assert joined(files["block/old.c"]) == [(1, 5), "five", "and more", (6, 20), (21, 30), "thirty", (31, 41),
+                                            "the end", (41, END)]
+
+
+def test_a_file_that_is_made_is_known_whole(tmp_path: Path) -> None:
+    files = left_by(patches(tmp_path / "tree", {"block/new.c": ONE}, {"block/new.c": BOTH}))
+    assert files == {"block/new.c": BOTH.splitlines()}
+
+
+def test_the_same_code_has_one_name_however_it_is_cut(tmp_path: Path) -> None:
+    new = {"block/new.h": "int new;\n"}
+    whole = of(tmp_path, {"block/old.c": BOTH, **new})
+    assert whole == of(tmp_path, {"block/old.c": ONE}, {"block/old.c": BOTH}, new)
+    assert whole == of(tmp_path, new, {"block/old.c": ONE + "x\n"}, {"block/old.c": BOTH})
+
+
+@pytest.mark.parametrize("change", [
+    {"block/old.c": with_lines({5: "five\nand less\n"})}, {"block/old.c": with_lines({6: "five\nand more\n"})},
+    {"include/linux/new.h": "int x;\n"}, {"block/other.c": None}])
+def test_other_code_has_another_name(tmp_path: Path, change: Step) -> None:
+    before: Step = {"block/old.c": with_lines({5: "five\nand more\n"})}
+    assert of(tmp_path, before) != of(tmp_path, before, change)
+
+
+def test_a_line_that_moves_makes_another_name(tmp_path: Path) -> None:
+    assert of(tmp_path, {"block/old.c": with_lines({5: "x\n"})}) != of(
+        tmp_path, {"block/old.c": with_lines({6: "x\n"})})
+
+
+@pytest.mark.parametrize("name", ["Documentation/x.c", "tools/testing/selftests/cfq/cfq_aio.c", "block/Kconfig",
+                                  "block/cfq-iosched-test.c", "drivers/block/null_blk/rot_test.c"])
+def test_documents_and_tests_are_no_code(tmp_path: Path, name: str) -> None:
+    step: Step = {"block/old.c": ONE}
+    assert of(tmp_path, step) == of(tmp_path, step, {name: "int x;\n"})
+
+
+def test_files_of_the_queue_are_those_that_git_makes(tmp_path: Path) -> None:
+    name = "block/cfq-iosched.c"
+    texts = [path.read_text(errors="replace") for path in sorted((ROOT / "patches").glob("*.patch"))]
+    for path in sorted((ROOT / "patches").glob("*.patch")):
+        subprocess.run(["git", "apply", f"--include={name}", path], cwd=tmp_path, check=True,
+                       env={**os.environ, "GIT_CEILING_DIRECTORIES": str(tmp_path.parent)})
+    assert left_by(texts)[name] == (tmp_path / name).read_text().splitlines()
+
+
+def test_the_line_of_a_page() -> None:
+    assert of_patches("0123456789ab") == "Of the patches 0123456789ab."

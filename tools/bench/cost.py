@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a request costs the CPU, in instructions, for each I/O scheduler.
+
+QEMU runs one guest instruction in one guest nanosecond (-icount shift=0), so
+that a clock in the guest counts instructions, whatever else the machine does.
+The kernel is the plain flavour. Four figures:
+
+one     instructions of a synchronous 4 KiB read with O_DIRECT, system call and
+        null_blk included
+many    instructions of such a read while 10, 100 and 1,000 processes have one
+        request each in the scheduler or the device
+cached  instructions of a read from the page cache: without a trace, with one, and
+        with messages of VFS operations in it
+size    bytes of a struct cfq_queue
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median
+
+from tools.base import text
+from tools.base.arguments import positive, positives, words
+from tools.base.cli import ToolError
+from tools.base.paths import BUILD
+from tools.vm import build_static
+
+HERE = Path(__file__).resolve().parent
+SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq", "cfq")
+QEMU = "qemu-system-x86_64"
+CACHED = {"off": "no trace", "trace": "with a trace", "vfs": "and VFS messages"}
+
+
+@dataclass
+class Series:
+    """The repeats of one measurement, in instructions per I/O."""
+
+    values: list[float] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        return median(self.values)
+
+    @property
+    def spread_percent(self) -> float:
+        """From the least to the greatest repeat, of the median."""
+        return 100 * (max(self.values) - min(self.values)) / self.median
+
+
+@dataclass
+class Result:
+    """What one boot measured."""
+
+    one: dict[str, Series] = field(default_factory=dict)
+    cached: dict[str, Series] = field(default_factory=dict)
+    many: dict[str, dict[int, Series]] = field(default_factory=dict)
+    # Requests in the scheduler and the device when a window of "many" ended.
+    in_flight: dict[str, dict[int, int]] = field(default_factory=dict)
+    finished: bool = False
+
+    def take(self, line: str) -> None:
+        """A line of the guest that begins with "@"."""
+        words = line.split()
+        match words:
+            case ["@", "one", name, _, ns, reads]:
+                self.one.setdefault(name, Series()).values.append(int(ns) / int(reads))
+            case ["@", "cached", state, _, ns, reads]:
+                self.cached.setdefault(state, Series()).values.append(int(ns) / int(reads))
+            case ["@", "many", name, _, processes, ns, idle, reads, active]:
+                if not int(reads):
+                    raise ToolError(f"{name}: {processes} processes read nothing; "
+                                     "take a longer --window")
+                cost = (int(ns) - int(idle)) / int(reads)
+                number = int(processes)
+                series = self.many.setdefault(name, {}).setdefault(number, Series())
+                series.values.append(cost)
+                self.in_flight.setdefault(name, {})[number] = int(active)
+            case ["@", "end", code]:
+                if code != "0":
+                    raise ToolError("the guest failed; see its last lines above")
+                self.finished = True
+            case _:
+                raise ToolError(f"the guest says '{line}', which is no result")
+
+
+def make_root(folder: Path) -> Path:
+    """The root file system of the guest: one program and places to mount on."""
+    for name in ("dev", "proc", "sys"):
+        (folder / name).mkdir()
+    shutil.copy(build_static(HERE / "measure.c", BUILD / "bench"), folder / "init")
+    return folder
+
+
+def qemu_command(image: Path, root: Path, arguments: Sequence[str]) -> list[str]:
+    append = ["console=ttyS0", "quiet", "panic=-1", "rootfstype=9p", "root=rootdir",
+              "rootflags=trans=virtio,version=9p2000.L", "ro", "init=/init",
+              "null_blk.nr_devices=0", "--", *arguments]
+    return [
+        QEMU, "-smp", "1", "-accel", "tcg", "-icount", "shift=0,sleep=off", "-m", "512",
+        "-nodefaults", "-display", "none", "-serial", "stdio", "-no-reboot",
+        "-kernel", str(image), "-append", " ".join(append),
+        "-virtfs", f"local,path={root},mount_tag=rootdir,security_model=none,readonly=on",
+    ]
+
+
+def guest_lines(command: Sequence[str], timeout: float) -> Iterator[str]:
+    """The lines of the serial console, as they come."""
+    machine = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, errors="replace")
+    timer = threading.Timer(timeout, machine.kill)
+    timer.start()
+    try:
+        assert machine.stdout
+        for line in machine.stdout:
+            yield line.strip()
+        machine.wait()
+        if not timer.is_alive():
+            raise ToolError(f"the guest was stopped after {timeout:.0f} s; take a longer --timeout")
+    finally:
+        timer.cancel()
+        machine.kill()
+        machine.wait()
+
+
+def run_guest(image: Path, args: argparse.Namespace) -> Result:
+    schedulers = args.schedulers
+    steps = len(schedulers) * args.repeats * (1 + len(args.processes) * bool(args.window))
+    steps += 3 * args.repeats
+    result = Result()
+    start = time.monotonic()
+    said: list[str] = []
+    with tempfile.TemporaryDirectory() as name:
+        root = make_root(Path(name))
+        command = qemu_command(image, root, [
+            ",".join(schedulers), str(args.reads), str(args.repeats),
+            ",".join(map(str, args.processes)), str(args.window)])
+        done = 0
+        for line in guest_lines(command, args.timeout):
+            # The first line of the kernel may follow on the firmware's last one.
+            said.append(line)
+            if not line.startswith("@ "):
+                continue
+            try:
+                result.take(line)
+            except ToolError:
+                print("\n".join(said[-5:]), file=sys.stderr)
+                raise
+            done += 1
+            print(f"bench: {min(done, steps)}/{steps} {' '.join(line.split()[1:3])}, "
+                  f"{time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+    if not result.finished:
+        print("\n".join(said[-15:]), file=sys.stderr)
+        raise ToolError(f"{image}: the guest ended early; its last lines are above")
+    return result
+
+
+def size_of_queue(linux: Path, out: Path) -> int | None:
+    """Bytes of struct cfq_queue, from an object compiled with debug information."""
+    if not (out / "block/.cfq-iosched.o.cmd").is_file():
+        return None
+    with tempfile.TemporaryDirectory() as name:
+        commands = Path(name) / "commands.json"
+        compiled = Path(name) / "cfq.o"
+        tool = linux / "scripts/clang-tools/gen_compile_commands.py"
+        run([sys.executable, tool, "-d", out, "-o", commands, out / "block"])
+        entry = next((e for e in json.loads(commands.read_text())
+                      if e["file"].endswith("/cfq-iosched.c")), None)
+        if entry is None:
+            raise ToolError(f"{out}: no command for block/cfq-iosched.c; build the kernel again")
+        words = [w for w in shlex.split(entry["command"]) if not w.startswith("-Wp,-M")]
+        words[words.index("-o") + 1] = str(compiled)
+        run([*words, "-g"], cwd=Path(entry["directory"]))
+        text = run(["pahole", "-C", "cfq_queue", compiled])
+    found = re.search(r"/\* size: (\d+)", text)
+    if not found:
+        raise ToolError("pahole does not find struct cfq_queue")
+    return int(found.group(1))
+
+
+def run(args: Sequence[str | Path], cwd: Path | None = None) -> str:
+    done = subprocess.run([str(a) for a in args], cwd=cwd, check=False,
+                          capture_output=True, text=True)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise ToolError(f"{args[0]}: {last}")
+    return done.stdout
+
+
+def growth_percent(series: dict[int, Series]) -> float:
+    least, most = min(series), max(series)
+    return 100 * (series[most].median / series[least].median - 1)
+
+
+def table(result: Result, size: int | None) -> str:
+    """For a person to read."""
+    numbers = sorted({n for row in result.many.values() for n in row})
+    head = ["scheduler", "one", "spread"]
+    head += [f"{n:,} proc." for n in numbers]
+    if len(numbers) > 1:
+        head += ["growth", "spread"]
+    rows = [head]
+    for name, one in result.one.items():
+        row = [name, f"{one.median:,.0f}", f"{one.spread_percent:.1f}%"]
+        if many := result.many.get(name):
+            row += [f"{many[n].median:,.0f}" for n in numbers]
+            if len(numbers) > 1:
+                row += [f"{growth_percent(many):+.0f}%",
+                        f"{max(s.spread_percent for s in many.values()):.1f}%"]
+        rows.append(row)
+    rows = [row + [""] * (len(head) - len(row)) for row in rows]
+    lines = ["Instructions per read of 4 KiB: median of the repeats; spread from the least to the greatest",
+             text.table(head, rows[1:], rule=False)]
+    for name, active in result.in_flight.items():
+        if name != "none" and (low := [n for n in numbers if active[n] < 0.9 * n]):
+            lines.append(f"note: {name}: only {active[low[0]]} requests were in flight "
+                         f"for {low[0]} processes")
+    if result.cached:
+        lines.append("a read of a cached page: " + ", ".join(
+            f"{CACHED[state]} {series.median:,.1f}" for state, series in result.cached.items()))
+    lines += verdict(result, size)
+    return "\n".join(lines)
+
+
+def verdict(result: Result, size: int | None) -> list[str]:
+    """How far the goals of the scheduler are met."""
+    lines = []
+    if "cfq" in result.one and "mq-deadline" in result.one:
+        share = result.one["cfq"].median / result.one["mq-deadline"].median
+        lines.append(f"cfq takes {share:.0%} of mq-deadline's instructions (goal: at most 100%)")
+    if len(result.many.get("cfq", {})) > 1:
+        many = result.many["cfq"]
+        lines.append(f"cfq grows by {growth_percent(many):.0f}% from {min(many):,} to "
+                     f"{max(many):,} processes (goal: at most 30%)")
+    if size is not None:
+        lines.append(f"a struct cfq_queue takes {size} bytes (goal: at most 512)")
+    return lines
+
+
+def as_json(result: Result, size: int | None) -> str:
+    many = {name: {str(n): asdict(s) | {"median": s.median} for n, s in row.items()}
+            for name, row in result.many.items()}
+    one = {name: asdict(s) | {"median": s.median} for name, s in result.one.items()}
+    cached = {state: asdict(s) | {"median": s.median} for state, s in result.cached.items()}
+    return json.dumps({"one": one, "cached": cached, "many": many, "in_flight": result.in_flight,
+                       "cfq_queue_bytes": size}, indent=1)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--build", type=Path, default=BUILD / "kernel-plain", metavar="DIR",
+                     help="output folder of the kernel build (default: build/kernel-plain)")
+    parser.add_argument("--linux", type=Path, default=BUILD / "linux", metavar="DIR",
+                     help="kernel source of that build (default: build/linux)")
+    parser.add_argument("--schedulers", type=words, default=list(SCHEDULERS), metavar="A,B",
+                     help=f"default: {','.join(SCHEDULERS)}")
+    parser.add_argument("--reads", type=int, default=20000, metavar="N",
+                     help="reads of a repeat of 'one' (default: %(default)s)")
+    parser.add_argument("--repeats", type=positive, default=3, metavar="N", help="default: %(default)s")
+    parser.add_argument("--processes", type=positives, default=[10, 100, 1000], metavar="A,B",
+                     help="default: 10,100,1000")
+    parser.add_argument("--window", type=int, default=1000, metavar="MS",
+                     help="guest time of a repeat of 'many'; 0: none of them "
+                          "(default: %(default)s)")
+    parser.add_argument("--timeout", type=float, default=1800, metavar="S",
+                     help="for the guest as a whole (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="the figures for a program")
+
+
+def check(args: argparse.Namespace, image: Path) -> None:
+    if not image.is_file():
+        raise ToolError(f"{image}: no such kernel; run 'make kernel' first")
+    for tool in (QEMU, "gcc", "pahole"):
+        if not shutil.which(tool):
+            raise ToolError(f"{tool} is not installed")
+    if args.reads < 10 or args.window < 0:
+        raise ToolError("--reads must be 10 or more, --window 0 or more")
+
+
+def command(args: argparse.Namespace) -> int:
+    image = args.build / "arch/x86/boot/bzImage"
+    check(args, image)
+    size = size_of_queue(args.linux, args.build)
+    result = run_guest(image, args)
+    print(as_json(result, size) if args.json else table(result, size))
+    return 0

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# In the guest: one null_blk disk, the jobs under each scheduler, and two videos
+# with a reservation beside greedy readers.
+# usage: fio-guest.sh SECONDS STREAM-SECONDS JOBFOLDER PRESET|- BWCTL|- SCHEDULER...|all
+set -eu
+
+seconds=$1 stream_seconds=$2 jobs=$3 preset=$4 bwctl=$5
+shift 5
+
+disk=/sys/kernel/config/nullb/table # becomes /dev/table
+if [ "$preset" != - ] && grep -q rot/model /sys/kernel/config/nullb/features; then
+	"$jobs/../disk/disk" create "$preset" --name table > /dev/null
+	echo "disk: the rotating disk $preset"
+else
+	mkdir "$disk"
+	for attribute in size=4096 irqmode=2 completion_nsec=1000000 hw_queue_depth=32 max_sectors=1024 \
+			 submit_queues=1 power=1; do
+		echo "${attribute#*=}" > "$disk/${attribute%%=*}" || { echo "null_blk refuses $attribute" >&2; exit 1; }
+	done
+	echo "disk: null_blk, every request takes 1 ms"
+fi
+queue=/sys/block/table/queue
+
+[ "$1" = all ] && read -r -a list < <(tr -d '[]' < "$queue/scheduler") || list=("$@")
+for scheduler in "${list[@]}"; do
+	echo "$scheduler" > "$queue/scheduler"
+	[ "$scheduler" = none ] || echo 256 > "$queue/nr_requests"
+	echo "run: $scheduler"
+	FIO_DEVICE=/dev/table FIO_SECONDS=$seconds fio --output-format=json \
+		--output="$VM_OUT/$scheduler.json" "$jobs/jobs.fio"
+done
+
+# Under every scheduler the videos ask for the same reservation.
+export FIO_DEVICE=/dev/table FIO_SECONDS=$stream_seconds
+for scheduler in cfq mq-deadline bfq; do
+	[ "$bwctl" != - ] && [ "$(cat "$disk/rot/model" 2> /dev/null)" = 1 ] || break
+	grep -qw "$scheduler" "$queue/scheduler" || continue
+	echo "$scheduler" > "$queue/scheduler"
+	echo 256 > "$queue/nr_requests"
+	echo "streams: $scheduler"
+	fio --output-format=json --output="$VM_OUT/greedy-$scheduler.json" \
+		"$jobs/greedy.fio" &
+	"$bwctl" run --quiet --rate 3M --delay 50ms -- \
+		fio --output-format=json+ --output="$VM_OUT/video-$scheduler.json" \
+		"$jobs/video.fio"
+	wait
+done
+echo 0 > "$disk/power"
+rmdir "$disk"

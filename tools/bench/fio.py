@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Run fio under each scheduler of a booted kernel and print its figures as tables.
+
+The last table is that of two videos with a reservation (class BW: 3 MiB/s each, to be
+dispatched within 50 ms) beside two greedy readers. Schedulers other than cfq take it for
+best effort at the highest level.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tools import vm
+from tools.base import text
+from tools.base.arguments import positive
+from tools.base.cli import ToolError
+from tools.base.paths import BUILD
+from tools.disk import presets
+
+HERE = Path(__file__).resolve().parent
+# A read of a video that took longer stutters on a client that buffers a quarter of a second.
+LATE_MS = 250
+HEADINGS = ["scheduler", "IOPS", "MiB/s", "mean ms", "99% ms"]
+
+
+def figures(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """fio's own figures of each job, of its one direction."""
+    rows = []
+    for job in result["jobs"]:
+        if job["error"]:
+            raise ValueError(f"fio: job '{job['jobname']}' ended with error {job['error']}")
+        side = job["read"] if job["read"]["total_ios"] else job["write"]
+        if not side["total_ios"]:
+            raise ValueError(f"fio: job '{job['jobname']}' did no I/O at all")
+        latency = side["clat_ns"]
+        rows.append({"job": job["jobname"], "iops": side["iops"],
+                     "mib_s": side["bw_bytes"] / 2**20, "mean_ms": latency["mean"] / 1e6,
+                     "p99_ms": latency["percentile"]["99.000000"] / 1e6})
+    return rows
+
+
+def table(results: dict[str, list[dict[str, Any]]]) -> str:
+    """A table for each job, a line for each scheduler."""
+    lines = []
+    jobs = [row["job"] for row in next(iter(results.values()))]
+    for number, job in enumerate(jobs):
+        lines += ["", job, text.table(HEADINGS, [
+            [scheduler, f"{row['iops']:.0f}", f"{row['mib_s']:.1f}", f"{row['mean_ms']:.2f}", f"{row['p99_ms']:.2f}"]
+            for scheduler, row in ((name, rows[number]) for name, rows in results.items())], rule=False)]
+    return "\n".join(lines)
+
+
+def about_disk(preset: presets.Preset) -> str:
+    """One line: what the figures depend on."""
+    value = preset.attributes.get
+    cache = f"write cache of {int(value('rot/write_kb', '0')) / 1024:.0f} MiB" if value("rot/write_back") == "1" \
+        else "no write cache"
+    return (f"disk: {preset.name}, {value('rot/rpm')} rpm, {int(value('size', '0')) / 1024:.0f} GiB, {cache}, "
+            f"{value('hw_queue_depth')} commands served by {'position' if value('rot/queue') == 'rpo' else 'arrival'}; "
+            f"the three jobs at the same time")
+
+
+def load(folder: Path, order: list[str]) -> dict[str, list[dict[str, Any]]]:
+    return {name: figures(read_json(folder / f"{name}.json")) for name in order}
+
+
+def late_reads(bins: dict[str, int], limit_ms: float) -> int:
+    """Reads that took longer, by fio's histogram (json+), whose keys are nanoseconds."""
+    return sum(count for ns, count in bins.items() if int(ns) > limit_ms * 1e6)
+
+
+def stream_rows(video: dict[str, Any], greedy: dict[str, Any]) -> list[dict[str, Any]]:
+    """Figures of each reader: MiB/s, worst read in ms, late reads (None for greedy ones)."""
+    rows = []
+    for job in [*video["jobs"], *greedy["jobs"]]:
+        side = job["read"]
+        if job["error"] or not side["total_ios"]:
+            raise ValueError(f"fio: job '{job['jobname']}' did not read")
+        latency = side["clat_ns"]
+        rows.append({"job": job["jobname"], "mib_s": side["bw_bytes"] / 2**20,
+                     "worst_ms": latency["max"] / 1e6, "reads": side["total_ios"],
+                     "late": late_reads(latency["bins"], LATE_MS) if "bins" in latency else None})
+    return rows
+
+
+def stream_table(results: dict[str, list[dict[str, Any]]]) -> str:
+    """One table: a line for each reader under each scheduler."""
+    return "\n".join([
+        "", "two videos of 3 MiB/s with that reserved (class BW, 50 ms), and two greedy readers",
+        text.table(["scheduler", "reader", "MiB/s", "worst ms", "reads", f"over {LATE_MS} ms"], [
+            [scheduler, row["job"], f"{row['mib_s']:.1f}", f"{row['worst_ms']:.0f}", str(row["reads"]),
+             "-" if row["late"] is None else str(row["late"])]
+            for scheduler, rows in results.items() for row in rows], left=2, rule=False)])
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    text = path.read_text()
+    # fio puts its notes before the JSON
+    found: dict[str, Any] = json.loads(text[text.index("{"):])
+    return found
+
+
+def load_streams(folder: Path, order: list[str]) -> dict[str, list[dict[str, Any]]]:
+    return {name: stream_rows(read_json(folder / f"video-{name}.json"),
+                              read_json(folder / f"greedy-{name}.json")) for name in order}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--schedulers", default="all", metavar="A,B", help="default: all that the kernel has")
+    parser.add_argument("--seconds", type=positive, default=6, help="of each scheduler (default: %(default)s)")
+    parser.add_argument("--stream-seconds", type=int, default=15,
+                        help="of the videos under each scheduler; 0: without them (default: %(default)s)")
+    parser.add_argument("--flavour", default="plain", choices=["plain", "debug"])
+    parser.add_argument("--kernel", type=Path, metavar="BZIMAGE")
+    parser.add_argument("--disk", default="barracuda-7200.11", metavar="PRESET",
+                        help="of configs/disks, where the kernel has the rotating disk; 'none': a plain null_blk")
+    parser.add_argument("--json", action="store_true", help="the figures as JSON on stdout")
+
+
+def command(args: argparse.Namespace) -> int:
+    disk = None if args.disk == "none" else presets.load(args.disk)
+    if args.stream_seconds:
+        vm.build_bwctl()
+    words = ["bash", str(HERE / "fio-guest.sh"), str(args.seconds), str(args.stream_seconds),
+             str(HERE), "-" if args.disk == "none" else args.disk,
+             str(BUILD / "bwctl/bwctl") if args.stream_seconds else "-", *args.schedulers.split(",")]
+    with tempfile.TemporaryDirectory(prefix="fio-") as work:
+        print("booting, then fio under each scheduler", file=sys.stderr, flush=True)
+        result = vm.run(shlex.join(words), flavour=args.flavour, kernel=args.kernel,
+                        timeout=240 + 60 * args.seconds + 30 * args.stream_seconds, out=Path(work),
+                        append=["null_blk.nr_devices=0"], live=not args.json)
+        if not result.ok:
+            raise ToolError(result.why())
+        try:
+            results = load(Path(work), ran(result.stdout, "run: "))
+            streams = load_streams(Path(work), ran(result.stdout, "streams: "))
+        except (ValueError, KeyError) as error:
+            raise ToolError(str(error)) from None
+    if args.json:
+        print(json.dumps({"schedulers": results, "streams": streams}))
+    else:
+        print(f"\n{about_disk(disk)}" if disk else "")
+        print(table(results))
+        if streams:
+            print(stream_table(streams))
+    return 0
+
+
+def ran(stdout: str, prefix: str) -> list[str]:
+    """The schedulers that the guest says it has run."""
+    return [line.removeprefix(prefix) for line in stdout.splitlines() if line.startswith(prefix)]

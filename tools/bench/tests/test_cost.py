@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What tools/bench makes of the lines of a guest, and that a guest really speaks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tools.base.cli import ToolError
+from tools.bench import cost
+
+TOOL = Path(__file__).resolve().parents[1] / "bench"
+BUILD = TOOL.parents[2] / "build/kernel-plain"
+
+
+def measured() -> cost.Result:
+    result = cost.Result()
+    for line in (
+        "@ one mq-deadline 0 13000000 1000",
+        "@ one cfq 0 11000000 1000",
+        "@ one cfq 1 14000000 1000",
+        "@ one cfq 2 12000000 1000",
+        "@ cached off 0 900000 1000",
+        "@ cached vfs 0 2900000 1000",
+        "@ many cfq 0 10 1000000000 400000000 30000 10",
+        "@ many cfq 0 1000 1000000000 250000000 30000 990",
+        "@ end 0",
+    ):
+        result.take(line)
+    return result
+
+
+def test_instructions_per_read_are_the_median_of_the_repeats() -> None:
+    one = measured().one["cfq"]
+    assert one.median == 12000
+    assert one.spread_percent == pytest.approx(25)
+
+
+def test_cost_of_messages_is_shown() -> None:
+    result = measured()
+    assert result.cached["vfs"].median == 2900
+    assert "no trace 900.0, and VFS messages 2,900.0" in cost.table(result, None)
+
+
+def test_idle_time_is_not_counted() -> None:
+    many = measured().many["cfq"]
+    assert many[10].median == pytest.approx(20000)
+    assert many[1000].median == pytest.approx(25000)
+    assert cost.growth_percent(many) == pytest.approx(25)
+
+
+def test_table_says_how_far_the_goals_are_met() -> None:
+    text = cost.table(measured(), 200)
+    assert "92% of mq-deadline" in text
+    assert "grows by 25% from 10 to 1,000" in text
+    assert "takes 200 bytes" in text
+    assert "note" not in text
+
+
+def test_table_tells_when_the_processes_were_not_active() -> None:
+    result = measured()
+    result.take("@ many cfq 1 1000 1000000000 250000000 30000 128")
+    assert "only 128 requests were in flight for 1000 processes" in cost.table(result, None)
+
+
+def test_json_has_every_repeat() -> None:
+    data = json.loads(cost.as_json(measured(), 200))
+    assert data["one"]["cfq"]["values"] == [11000, 14000, 12000]
+    assert data["many"]["cfq"]["1000"]["median"] == pytest.approx(25000)
+    assert data["cfq_queue_bytes"] == 200
+
+
+@pytest.mark.parametrize("line", [
+    "@ end 1", "@ one cfq", "@ many cfq 0 10 1000 0 0 10", "@ something else"])
+def test_a_guest_that_failed_gives_no_figures(line: str) -> None:
+    with pytest.raises(ToolError):
+        cost.Result().take(line)
+
+
+def test_a_missing_kernel_is_told_in_one_line(tmp_path: Path) -> None:
+    done = subprocess.run([TOOL, "cost", "--build", tmp_path], check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "make kernel" in done.stderr
+
+
+@pytest.mark.skipif(not (BUILD / "arch/x86/boot/bzImage").is_file(), reason="no plain kernel")
+def test_a_scheduler_costs_more_than_none() -> None:
+    done = subprocess.run(
+        [TOOL, "cost", "--schedulers", "none,mq-deadline", "--reads", "300", "--repeats", "2",
+         "--processes", "4", "--window", "20", "--json"],
+        check=True, capture_output=True, text=True)
+    data = json.loads(done.stdout)
+    assert 1000 < data["one"]["none"]["median"] < data["one"]["mq-deadline"]["median"]
+    assert data["in_flight"]["mq-deadline"]["4"] > 0

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0
+"""System calls, from the messages of VFS operations."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from . import messages
+from .tables import NO_ENTER, NO_LEAVE, UNKNOWN, Calls, columns
+
+
+class Stacks:
+    """Puts entering and leaving together; calls of a process nest.
+
+    @start: of the trace, with which a call begins that was entered before
+    """
+
+    COLUMNS = ("pid", "op", "start", "end", "inode", "offset", "length", "result", "depth", "flags",
+               "enter_event", "leave_event")
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.operations: dict[str, int] = {}
+        self.calls: list[list[int]] = []
+        self.stacks: dict[int, list[list[int]]] = defaultdict(list)
+        self.entered: Counter[tuple[int, int]] = Counter()
+
+    def take(self, event: int, time: int, pid: int, said: messages.Vfs) -> None:
+        op = self.operations.setdefault(said.operation, len(self.operations))
+        stack = self.stacks[pid]
+        if said.entering:
+            values = said.values
+            call = [pid, op, time, UNKNOWN, values.get("ino", UNKNOWN), values.get("off", UNKNOWN),
+                    values.get("len", UNKNOWN), 0, len(stack), 0, event, UNKNOWN]
+            stack.append(call)
+            self.entered[pid, op] += 1
+            self.calls.append(call)
+            return
+        depth = None
+        # Without the count, each that was not entered would look through all of a deep stack.
+        if self.entered[pid, op]:
+            depth = next(i for i in range(len(stack) - 1, -1, -1) if stack[i][1] == op)
+        if depth is None:
+            call = [pid, op, self.start, time, UNKNOWN, UNKNOWN, UNKNOWN, 0, 0, NO_ENTER, UNKNOWN,
+                    event]
+            self.calls.append(call)
+        else:
+            # What is above it on the stack was left in an event that is lost.
+            for lost in stack[depth + 1:]:
+                lost[3], lost[9] = time, NO_LEAVE
+                self.entered[pid, lost[1]] -= 1
+            self.entered[pid, op] -= 1
+            call = stack[depth]
+            del stack[depth:]
+            call[3], call[11] = time, event
+        call[7] = said.values.get("ret", 0)
+
+    def result(self, end: int) -> Calls:
+        """All calls; what was not left ends with the trace."""
+        for call in self.calls:
+            if call[3] == UNKNOWN:
+                call[3], call[9] = end, call[9] | NO_LEAVE
+        rows = columns(sorted(self.calls, key=lambda call: (call[2], call[8])), self.COLUMNS)
+        return Calls(**rows, operations=list(self.operations))

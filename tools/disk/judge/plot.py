@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Both distributions of response times, for each drive and list."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tools.base.cli import EXIT_USAGE, ToolError
+from tools.base.files import write_whole
+
+from .run import Times
+
+_LONG = re.compile(rb"(\d+\.\d)\d{3,}")  # coordinates: a tenth of a point will do
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+    except ImportError:
+        raise ToolError("plots need matplotlib: make venv", EXIT_USAGE) from None
+    matplotlib.use("Agg")
+    # the same times give the same file
+    matplotlib.rcParams.update({"svg.hashsalt": "judge", "svg.fonttype": "none", "font.size": 7,
+                                "font.sans-serif": ["DejaVu Sans"], "axes.grid": True, "grid.alpha": 0.3})
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def _steps(times: Sequence[int], points: int = 40) -> tuple[list[float], list[float]]:
+    """Milliseconds and the share of requests that take no longer."""
+    ordered = sorted(times)
+    ranks = sorted({round(point * (len(ordered) - 1) / points) for point in range(points + 1)})
+    return [ordered[rank] / 1e6 for rank in ranks], [(rank + 1) / len(ordered) for rank in ranks]
+
+
+def write(found: Sequence[Times], path: Path) -> None:
+    """A row for each drive, a column for each list."""
+    if path.suffix not in (".svg", ".png"):
+        raise ToolError(f"--plot {path}: name a file that ends in .svg or .png", EXIT_USAGE)
+    drives, lists = (list(dict.fromkeys(names)) for names in (
+        [one.drive for one in found], [one.requests for one in found]))
+    pyplot = _pyplot()
+    figure, axes = pyplot.subplots(len(drives), len(lists), squeeze=False, sharey=True, layout="constrained",
+                                   figsize=(2.5 * len(lists), 1.6 * len(drives)))
+    for one in found:
+        place = axes[drives.index(one.drive)][lists.index(one.requests)]
+        for label, times, style in (("DiskSim", one.judge, "-"), ("model", one.model, "--")):
+            place.plot(*_steps(times), style, linewidth=1, label=label)
+        place.set_title(f"{one.drive}, {one.requests}", fontsize=7)
+        place.set_xlim(left=0)
+        place.set_ylim(0, 1)
+        place.set_yticks([0, 0.5, 1])
+    for place in axes[-1]:
+        place.set_xlabel("response time, ms")
+    axes[0][0].legend(fontsize=6)
+    drawn = io.BytesIO()
+    metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+    figure.savefig(drawn, format=path.suffix[1:], metadata=metadata, dpi=110)
+    pyplot.close(figure)
+    data = drawn.getvalue()
+    if path.suffix == ".svg":
+        data = _LONG.sub(rb"\1", data)
+    write_whole(path, data)

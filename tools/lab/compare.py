@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What changed between two results of one scenario."""
+
+from typing import TypedDict
+
+from tools.base.cli import EXIT_USAGE, ToolError
+
+from . import metrics
+from .results import Result
+
+COMPARED = ("bytes_per_s", "misses", "latency_mean_ms", "latency_p99_ms", "latency_max_ms")
+REDUCE = {"bytes_per_s": "sum", "misses": "sum", "latency_mean_ms": "mean"}
+
+Figures = dict[tuple[str, str, str], float]  # by run, group and metric
+
+
+class Change(TypedDict):
+    """A figure of a group in a run, or the status of an expectation; None where there is none."""
+
+    cell: str
+    group: str
+    metric: str
+    old: float | str | None
+    new: float | str | None
+    percent: float | None
+
+
+def _figures(result: Result) -> Figures:
+    figures = {}
+    for cell in result["cells"]:
+        for group in dict.fromkeys(process["group"] for process in cell["processes"]):
+            for metric in COMPARED:
+                if metric == "misses" and not any("misses" in p for p in cell["processes"] if p["group"] == group):
+                    continue
+                how = REDUCE.get(metric, "max")
+                figures[cell["name"], group, metric] = metrics.of_cell(
+                    cell, metric, [group], how, result["duration_ns"]
+                )
+    return figures
+
+
+def changes(old: Result, new: Result, percent: float) -> list[Change]:
+    """Figures that differ by more than percent, and verdicts that changed."""
+    if old["scenario"] != new["scenario"]:
+        raise ToolError(f"two scenarios: {old['scenario']} and {new['scenario']}", EXIT_USAGE)
+    return _changed_figures(_figures(old), _figures(new), percent) + _changed_verdicts(old, new)
+
+
+def _changed_figures(before: Figures, after: Figures, percent: float) -> list[Change]:
+    found = []
+    for key in sorted(before.keys() | after.keys()):
+        a, b = before.get(key), after.get(key)
+        change = (b - a) / a * 100 if a and b is not None else None
+        if a != b and (change is None or abs(change) > percent):
+            cell, group, metric = key
+            found.append(Change(cell=cell, group=group, metric=metric, old=a, new=b, percent=change))
+    return found
+
+
+def _changed_verdicts(old: Result, new: Result) -> list[Change]:
+    before = {verdict["says"]: verdict["status"] for verdict in old["expect"]}
+    return [
+        Change(cell=says, group="", metric="status", old=before.get(says), new=status, percent=None)
+        for says, status in ((verdict["says"], verdict["status"]) for verdict in new["expect"])
+        if before.get(says) != status
+    ]

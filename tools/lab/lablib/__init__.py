@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: GPL-2.0-only
-"""Scenario files, the guest that runs them, and what is made of the results."""

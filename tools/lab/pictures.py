@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Pictures of runs: traced here, drawn by blkviz, made small."""
+
+import io
+import subprocess
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tools.base.cli import EXIT_USAGE, ToolError
+from tools.base.files import write_whole
+from tools.base.paths import TOOLS
+from tools.vm.uml import Guests, scratch
+
+from . import run
+
+BLKVIZ = TOOLS / "blkviz" / "blkviz"
+COLOURS = 48
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One entry of the list; `start` and `end` are seconds of the run."""
+
+    name: str
+    scenario: str
+    run: str
+    title: str
+    start: float
+    end: float
+    processes: list[str] = field(default_factory=list)
+
+
+def load(path: Path, named: list[str]) -> list[Picture]:
+    try:
+        table = tomllib.loads(path.read_text())
+        found = [Picture(**entry) for entry in table["picture"]]
+    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        raise ToolError(f"{path}: {error}", EXIT_USAGE) from None
+    unknown = set(named) - {picture.name for picture in found}
+    if unknown:
+        raise ToolError(f"no picture '{min(unknown)}' in {path}", EXIT_USAGE)
+    return [picture for picture in found if not named or picture.name in named]
+
+
+def make(picture: Picture, plan: run.Plan, guests: Guests, out: Path) -> str:
+    """Trace the run and draw it; the name of the file."""
+    (traced,) = plan.runs
+    with scratch() as folder:
+        run.run_cell(plan, traced, guests, folder)
+        (trace,) = folder.iterdir()
+        drawn = folder / "picture.png"
+        # the trace begins a second before the streams do
+        command: list[str | Path] = [BLKVIZ, trace, "--title", picture.title, "--png", drawn]
+        command += ["--from", str(picture.start + 1), "--to", str(picture.end + 1)]
+        for process in picture.processes:
+            command += ["--process", process]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise ToolError(f"{picture.name}: {done.stderr.strip().splitlines()[-1]}")
+        target = out / f"{picture.name}.png"
+        write_whole(target, _shrunk(drawn))
+    return target.name
+
+
+def _shrunk(drawn: Path) -> bytes:
+    """Few colours make a small file."""
+    from PIL import Image
+
+    small = io.BytesIO()
+    with Image.open(drawn) as image:
+        image.convert("RGB").quantize(COLOURS).save(small, format="PNG", optimize=True)
+    return small.getvalue()
+
+
+def of_scenario(name: str, path: Path, folder: Path) -> list[tuple[str, Path]]:
+    """Title and file of the pictures of a scenario that have been made."""
+    return [
+        (picture.title, folder / f"{picture.name}.png")
+        for picture in load(path, [])
+        if picture.scenario == name and (folder / f"{picture.name}.png").exists()
+    ]

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the load is made of, and the bounds that follow from it.
+
+The guest draws from these lists; the judge computes from the same lists how
+long a request may take.
+"""
+
+from dataclasses import dataclass
+
+from tools.disk import presets
+
+CONFIGFS = "/sys/kernel/config/nullb"
+MSEC = 1_000_000
+SECOND = 1_000_000_000
+
+SLOTS = 8
+PHASE_NS = 180 * SECOND
+SAMPLE_NS = SECOND
+EVENT_NS = 50 * MSEC
+
+# Presets and queue depths of the disks in a guest.
+DRIVES = (
+    ("barracuda-7200.11", 32),
+    ("desktop-7200", 1),
+    ("cheetah-15k", 32),
+    ("laptop-5400", 4),
+)
+
+# Values that are drawn for queue/iosched/NAME; the first is the default.
+TUNABLES: dict[str, list[str]] = {
+    "slice_sync_ms": ["100", "1", "10", "40", "150"],
+    "slice_async_ms": ["40", "1", "10", "100"],
+    "slice_async_rq": ["2", "1", "8", "100"],
+    "slice_idle_us": ["8000", "0", "1000", "20000"],
+    "fifo_expire_sync_ms": ["125", "1", "1000"],
+    "fifo_expire_async_ms": ["250", "1", "1000"],
+    "back_seek_max_kb": ["16384", "0", "1073741824"],
+    "back_seek_penalty": ["2", "1", "1000"],
+    "quantum": ["8", "1", "2", "32"],
+    "idle_grace_ms": ["200", "0", "1000"],
+    "prio_aging_ms": ["500", "100", "250"],
+    "bw_bucket_ms": ["1000", "10", "200", "5000"],
+    "bw_debt_percent": ["50", "0", "10", "100"],
+    "bw_elevator": ["cscan", "ssf", "edf"],
+    "bw_depth": ["1", "2", "8"],
+    "bw_delays_ms": ["25 50 100 200 500 800 1000 2000", "1 2 3 4 5 6 7 8", "100 1 1000 1 5000 1 30 1"],
+}
+
+# Values for queue/NAME. max_sectors_kb is never below the guest's SMALLEST_REQUEST.
+QUEUE: dict[str, list[str]] = {
+    "nr_requests": ["256", "8", "32", "64"],
+    "rotational": ["1", "0"],
+    "max_sectors_kb": ["512", "128", "256"],
+    "read_ahead_kb": ["128", "0", "512"],
+}
+
+SCHEDULERS = ["cfq", "mq-deadline", "none", "bfq"]
+# Its classes are strict: who is behind one of them waits as long as that one asks.
+UNBOUNDED = "bfq"
+# So that what waits there keeps to the bound, too.
+OTHERS = [("mq-deadline", "prio_aging_expire", "500")]
+
+# The largest rate that the guest draws, in bytes a second.
+RATE_MAX = 16 << 20
+
+# What else a turn of the disk may take. A drive that reorders lets a request wait
+# for so long, and then serves the up to 32 that have waited as long, at 18 ms each
+# on the disk that has so many.
+REORDER_MS = 100
+DRIVE_NS = (REORDER_MS + 32 * 18) * MSEC
+# The queue is frozen until all that wait have been served when the scheduler or
+# nr_requests changes; changes of one disk seldom follow each other at once.
+FREEZE_NS = 10 * SECOND
+# Asynchronous queues in class BE: levels 0, 4 and 7 are used.
+ASYNC_QUEUES = 3
+
+CATEGORIES = ("rt", "bw", "be", "idle", "write")
+
+
+def _most(name: str) -> int:
+    return max(int(value) for value in TUNABLES[name])
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The most nanoseconds that a request of a category may take.
+
+    An operation of n requests may take n times as long: the requests of a
+    starving queue are let through one at a time.
+    """
+
+    by_category: dict[str, int]
+
+    @classmethod
+    def of_load(cls, slots: int = SLOTS) -> "Bounds":
+        queues = slots + ASYNC_QUEUES
+        # level 0 has 1.8 times the slice of level 4
+        turn = _most("slice_sync_ms") * MSEC * 9 // 5 + DRIVE_NS
+        first = queues * turn + FREEZE_NS
+        # RT is behind nobody but what has aged; one of each class may
+        aged = queues * (turn + _most("prio_aging_ms") * MSEC) + FREEZE_NS
+        return cls({name: first if name == "rt" else aged for name in CATEGORIES})
+
+    @classmethod
+    def uniform(cls, bound_ns: int) -> "Bounds":
+        return cls({name: bound_ns for name in CATEGORIES})
+
+
+def disk_lines(name: str, preset: str, depth: int) -> list[str]:
+    disk = presets.load(preset)
+    attributes = {"max_sectors": "1024", "submit_queues": "1", **disk.attributes, "hw_queue_depth": str(depth)}
+    attributes["rot/reorder_ms"] = str(REORDER_MS)
+    lines = [f"mkdir {CONFIGFS}/{name}"]
+    lines += [f"write {CONFIGFS}/{name}/{key} {value}" for key, value in attributes.items()]
+    lines += [f"write {CONFIGFS}/{name}/power 1", f"disk {name} {disk.attributes['size']}"]
+    return lines
+
+
+def job_text(seed: int, requests: int, until_ns: int, schedulers: list[str]) -> str:
+    """The guest's job: disks, what is drawn from, and when to end."""
+    lines = ["# job of the soak's guest"]
+    for number, (preset, depth) in enumerate(DRIVES):
+        lines += disk_lines(f"rot{number}", preset, depth)
+    lines += [f"tunable {name} {'|'.join(values)}" for name, values in TUNABLES.items()]
+    lines += [f"queue {name} {'|'.join(values)}" for name, values in QUEUE.items()]
+    lines.append(f"scheduler {'|'.join(schedulers)}")
+    lines += [f"other {' '.join(words)}" for words in OTHERS if words[0] in schedulers]
+    lines += [
+        f"slots {SLOTS}",
+        f"phase_ns {PHASE_NS}",
+        f"sample_ns {SAMPLE_NS}",
+        f"event_ns {EVENT_NS}",
+        f"seed {seed}",
+        f"requests {requests}",
+        f"until_ns {until_ns}",
+    ]
+    return "\n".join(lines) + "\n"
