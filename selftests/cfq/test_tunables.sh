@@ -21,9 +21,10 @@ back_seek_penalty	2	1	1000
 quantum			8	1	10000
 idle_grace_ms		200	0	100000
 prio_aging_ms		10000	100	1000000
-bw_bucket_ms		1000	10	10000
-bw_debt_percent		50	0	100
-bw_depth		1	1	10000
+bw_bucket_ms		3000	10	10000
+bw_seek_kb		64	0	1024
+bw_share_percent	95	10	100
+bw_depth		1	0	1
 "
 
 seen=0
@@ -68,20 +69,6 @@ for bad in "" x "1 2 3 4 5 6 7" "1 2 3 4 5 6 7 8 9" "0 2 3 4 5 6 7 8" \
 	cfq_shows "$file" "$default" ||
 		cfq_fail "bw_delays_ms is $(cat "$file") after '$bad'"
 done
-seen=$((seen + 1))
-
-# The elevator, the chosen one in brackets.
-file=$CFQ_QUEUE/iosched/bw_elevator
-[ "$(cat "$file")" = "[cscan] ssf edf" ] || cfq_fail "bw_elevator is $(cat "$file")"
-cfq_set bw_elevator edf
-[ "$(cat "$file")" = "cscan ssf [edf]" ] || cfq_fail "edf reads $(cat "$file")"
-for bad in "" x "cscan ssf" EDF; do
-	echo "$bad" > "$file" 2>/dev/null && cfq_fail "bw_elevator takes '$bad'"
-done
-[ "$(cat "$file")" = "cscan ssf [edf]" ] || cfq_fail "a bad elevator is kept"
-cfq_set bw_elevator ssf
-[ "$(cat "$file")" = "cscan [ssf] edf" ] || cfq_fail "ssf reads $(cat "$file")"
-cfq_set bw_elevator cscan
 seen=$((seen + 1))
 
 all=$(find "$CFQ_QUEUE/iosched" -type f | wc -l)

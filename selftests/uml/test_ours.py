@@ -23,7 +23,7 @@ def run(kernel: Path, out: Path, scenario: str, *options: str) -> tuple[int, Res
 # which they do.  greedy-reserved takes more of them: its reader starts with a burst.
 SHOWN = [
     ("preemption", "^cfq", 20),
-    ("greedy-reserved", "^cfq", 30),
+    ("greedy-reserved", "^cfq", 60),
     ("deadline-mix", "^cfq", 20),
     ("writers", "^cfq", 20),
     ("slice-order", "^cfq", 20),
@@ -33,6 +33,7 @@ SHOWN = [
     ("zones", "^cfq", 10),
     ("actuators", "^(none|cfq).* load=random", 10),
     ("reader-beside-writers", "", 10),
+    ("random-reserved", "^cfq", 20),
 ]
 
 
@@ -41,8 +42,7 @@ LONG = {
     "competing-readers": "its expectations compare all runs: minutes",
     "crosscheck": "it is compared with fio in QEMU, by `lab crosscheck`",
     "mixed-load": "its expectations compare all runs: minutes",
-    "players": "today's class does not hold them: evaluation.md says what is late",
-    "random-reserved": "today's class gives them the whole disk: evaluation.md",
+    "players": "from 16 on some are late, at the start or as the disk is full: evaluation.md",
     "over-provisioning": "its expectations compare all runs: minutes",
     "work-conservation": "its expectations compare all runs: minutes",
 }

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass, field
 
 CLASSES = ("", "RT", "BW", "BE", "idle")
-EXPIRED = ("", "time", "budget", "empty", "idle", "preempt", "tokens", "debt")
+EXPIRED = ("", "time", "budget", "empty", "idle", "preempt", "tokens", "due", "debt")
 
 _CFQ = re.compile(r"cfq (\d+) ?([SA]) (RT|BW|BE|idle) ?(\d*) ?(.*)", re.DOTALL)
 _DISPATCH = re.compile(r"dispatch (\d+)\+(\d+)")

@@ -72,10 +72,10 @@ PANELS = (
           without="no messages of CFQ: classes are not known", perfetto=False),
     Panel("slices", "CFQ slices", "Whose slice, and why it ended. … waits for the next request, ▼ preempted.",
           52, 0.6, needs="slices"),
-    Panel("tokens", "BW tokens", "Bytes that a reservation may still send.", 90, 0.9,
+    Panel("tokens", "BW tokens", "Bytes that may be asked for at once; below zero: to be paid first.", 90, 0.9,
           values=Values("tokens", "tokens", "bytes", line=True)),
-    Panel("deadlines", "BW deadlines", "Time left at dispatch; ✕ below zero: missed.", 90, 0.9,
-          values=Values("deadline_us", "deadline", "us", line=False)),
+    Panel("deadlines", "BW deadlines", "Time left at dispatch until the data is to be there; ✕ below zero: too late.",
+          90, 0.9, values=Values("deadline_us", "deadline", "us", line=False)),
     # Perfetto has the bytes of each request
     Panel("throughput", "Throughput", "Grey: all processes shown. Long dashes: reserved.", 170, 1.4, perfetto=False),
 )

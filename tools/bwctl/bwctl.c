@@ -20,7 +20,7 @@
 #define REQUEST_HELP \
 	"  --rate RATE      bytes a second: 3M and 3MiB (binary), 3MB, 24Mbit; rounded up\n" \
 	"                   to a multiple of 128 KiB/s\n" \
-	"  --delay TIME     how long a request may wait: 200ms, 0.2s; rounded down to an\n" \
+	"  --delay TIME     how long a request may take: 200ms, 0.2s; rounded down to an\n" \
 	"                   entry of the table of delays (25 50 100 200 500 800 1000 2000 ms)\n" \
 	"  --device DEV     take the table of delays of this device\n" \
 	"  --quiet          do not say what was rounded\n"

@@ -138,7 +138,7 @@ static bool check_scheduler(struct report *report, const char *disk)
 static const char *missing_tunable(const char *disk)
 {
 	static const char *const names[] = {
-		"bw_delays_ms", "bw_bucket_ms", "bw_debt_percent", "bw_depth", "bw_elevator"
+		"bw_delays_ms", "bw_bucket_ms", "bw_seek_kb", "bw_share_percent", "bw_depth"
 	};
 	char file[64], text[LINE_SIZE];
 
@@ -188,7 +188,7 @@ static bool check_rotation(struct report *report, const char *disk)
 		result(report, OK, "rotation", disk, "rotating: reservations are served in the disk's order",
 		       NULL);
 	else
-		result(report, OK, "rotation", disk, "not rotating: reservations are served by deadline (edf)",
+		result(report, OK, "rotation", disk, "not rotating: reservations are served by deadline",
 		       "nothing to do; should it be a rotating disk behind a controller, echo 1 > queue/rotational");
 	return rotational != 0;
 }
@@ -197,22 +197,26 @@ static bool check_rotation(struct report *report, const char *disk)
 static void check_depth(struct report *report, const char *disk, bool rotating)
 {
 	char found[LINE_SIZE], advice[LINE_SIZE];
-	uint64_t depth, others;
+	uint64_t depth, kept_short;
 
 	if (!disk_read_number(disk, "device/queue_depth", &depth)) {
 		result(report, OK, "drive", disk, "its queue depth is not known", NULL);
 		return;
 	}
 	put_text(found, sizeof(found), "queues %llu commands", (unsigned long long)depth);
-	if (!rotating || depth <= 1) {
+	if (!rotating || depth <= 1 ||
+	    !disk_read_number(disk, "queue/iosched/bw_depth", &kept_short)) {
 		result(report, OK, "drive", disk, found, NULL);
 		return;
 	}
-	if (!disk_read_number(disk, "queue/iosched/bw_depth", &others))
-		others = depth;
-	put_text(advice, sizeof(advice),
-		 "it may delay a deadline by %llu requests (bw_depth); to be strict, echo 1 > /sys/block/%s/device/queue_depth",
-		 (unsigned long long)(others < depth ? others : depth), disk);
+	if (kept_short)
+		put_text(advice, sizeof(advice),
+			 "it is kept short for reservations (bw_depth); to be strict, echo 1 > /sys/block/%s/device/queue_depth",
+			 disk);
+	else
+		put_text(advice, sizeof(advice),
+			 "it may delay a deadline by %llu requests; echo 1 > /sys/block/%s/queue/iosched/bw_depth",
+			 (unsigned long long)depth, disk);
 	result(report, OK, "drive", disk, found, advice);
 }
 

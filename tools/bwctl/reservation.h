@@ -13,10 +13,10 @@ struct reservation {
 	int64_t rate;		/* bytes/s */
 	int64_t delay_ms;
 	int64_t bucket;		/* bytes */
-	int64_t tokens;		/* bytes; negative: in debt */
-	int64_t bytes_in;	/* served within the reservation */
-	int64_t bytes_over;	/* served beyond it */
-	int64_t met;		/* deadlines */
+	int64_t tokens;		/* bytes; negative: to be paid first */
+	int64_t bytes_in;	/* dispatched within the reservation */
+	int64_t bytes_over;	/* dispatched beyond it */
+	int64_t met;		/* deadlines of requests within it */
 	int64_t missed;
 };
 

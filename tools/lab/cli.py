@@ -129,6 +129,7 @@ def cmd_run(args: argparse.Namespace) -> int:
         run.make_plan(scenario, args.disks, args.scheduler, args.depth, args.seed, features, args.cell)
         for scenario in scenarios
     ]
+    args.out.mkdir(parents=True, exist_ok=True)  # before the runs, not after them
     progress = Runs(args.quiet)
     verdicts: list[tuple[str, list[Verdict]]] = []
 

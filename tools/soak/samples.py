@@ -43,14 +43,15 @@ class Queue:
 class SortEntry:
     sector: int
     pid: int
-    tokens: int
+    deadline_us: int
 
 
 @dataclass(frozen=True)
 class Reservation:
-    """In bytes."""
+    """In bytes, but the delay."""
 
     pid: int
+    delay_ms: int
     bucket: int
     tokens: int
 
@@ -106,8 +107,8 @@ QUEUE = re.compile(
     r" residual_us \d+ think_us \d+ seek_sectors \d+(?: seeky)?"
 )
 STATE = re.compile(r"queued (\d+) in_drive (\d+) drive_depth (\d+) head \d+")
-SORT = re.compile(r"sector (\d+) pid (\d+) tokens (-?\d+) deadline_us -?\d+")
-RESERVATION = re.compile(r"pid (\d+) rate \d+ delay_ms \d+ bucket (\d+) tokens (-?\d+) bytes_in \d+.*")
+SORT = re.compile(r"sector (\d+) pid (\d+) tokens -?\d+ deadline_us (-?\d+)")
+RESERVATION = re.compile(r"pid (\d+) rate \d+ delay_ms (\d+) bucket (\d+) tokens (-?\d+) bytes_in \d+.*")
 OPERATION = re.compile(r"pid (\d+) (\S+) class (\S+) requests (\d+) age_ns (\d+)")
 WORST = re.compile(r"worst (\S+) pid (\d+) by_request_ns (\d+)")
 HEAD = re.compile(

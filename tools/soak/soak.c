@@ -982,9 +982,9 @@ static void start_worker(uint64_t *state, struct disk *d)
 	if (!pid)
 		run_worker(d, s);
 	s->pid = pid;
-	log_event(d, "start pid %d %s ioprio 0x%x mixed %d size %" PRIu64 " depth %u offset %" PRIu64
-		  " length %" PRIu64, pid, kind_name[s->kind], s->ioprio, s->mixed, s->size,
-		  s->depth, s->offset, s->length);
+	log_event(d, "start pid %d %s ioprio 0x%x mixed %d requests %u size %" PRIu64
+		  " depth %u offset %" PRIu64 " length %" PRIu64, pid, kind_name[s->kind],
+		  s->ioprio, s->mixed, s->requests, s->size, s->depth, s->offset, s->length);
 }
 
 static struct slot *draw_running(uint64_t *state, struct disk *d)

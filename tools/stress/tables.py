@@ -28,9 +28,9 @@ CFQ: dict[str, list[str]] = {
     "idle_grace_ms": ["0..200"],
     "prio_aging_ms": ["100..500"],
     "bw_bucket_ms": ["10..10000"],
-    "bw_debt_percent": ["0..100"],
-    "bw_elevator": ["cscan", "ssf", "edf"],
-    "bw_depth": ["1..10000"],
+    "bw_seek_kb": ["0..1024"],
+    "bw_share_percent": ["10..100"],
+    "bw_depth": ["0..1"],
     "bw_delays_ms": ["25 50 100 200 500 800 1000 2000", "1 2 3 4 5 6 7 8",
                      "100000 1 100000 1 100000 1 100000 1"],
 }

@@ -61,8 +61,6 @@ struct attr {
 #define FILE_OF(_name, _kind, _min, _max, ...) \
 	{ .name = _name, .kind = _kind, .min = _min, .max = _max, __VA_ARGS__ }
 
-static const char *const elevators[] = { "cscan", "ssf", "edf", NULL };
-
 /* Documentation/block/cfq-iosched.rst, "Tunables" */
 static struct attr tunables[] = {
 	FILE_OF("slice_sync_ms", DECIMAL, 1, 10000),
@@ -77,9 +75,9 @@ static struct attr tunables[] = {
 	FILE_OF("idle_grace_ms", DECIMAL, 0, 100000),
 	FILE_OF("prio_aging_ms", DECIMAL, 100, 1000000),
 	FILE_OF("bw_bucket_ms", DECIMAL, 10, 10000),
-	FILE_OF("bw_debt_percent", DECIMAL, 0, 100),
-	FILE_OF("bw_elevator", WORD, 0, 0, .words = elevators),
-	FILE_OF("bw_depth", DECIMAL, 1, 10000),
+	FILE_OF("bw_seek_kb", DECIMAL, 0, 1024),
+	FILE_OF("bw_share_percent", DECIMAL, 10, 100),
+	FILE_OF("bw_depth", DECIMAL, 0, 1),
 	FILE_OF("bw_delays_ms", LIST, 1, DELAY_MAX_MS, .least = 8, .most = 8),
 };
 

@@ -96,7 +96,7 @@ def test_device_without_a_queue(world: World) -> None:
     assert (check["status"], check["found"]) == ("no", "has no queue/scheduler: No such file or directory")
 
 
-@pytest.mark.parametrize("name", ["bw_delays_ms", "bw_bucket_ms", "bw_debt_percent", "bw_depth", "bw_elevator"])
+@pytest.mark.parametrize("name", ["bw_delays_ms", "bw_bucket_ms", "bw_seek_kb", "bw_share_percent", "bw_depth"])
 def test_tunable_that_is_missing(world: World, name: str) -> None:
     folder = world.disk("sda")
     (folder / "queue/iosched" / name).unlink()
@@ -123,7 +123,7 @@ def test_rotation(world: World, rotational: str | None, found: str) -> None:
     world.disk("sda", rotational=rotational)
     check = checks(world, "sda")["rotation"]
     assert check["status"] == "ok" and check["found"].startswith(found)
-    assert ("(edf)" in check["found"]) == (rotational == "0")
+    assert ("by deadline" in check["found"]) == (rotational == "0")
 
 
 @pytest.mark.parametrize("rotational, depth, found, advised", [
@@ -137,8 +137,23 @@ def test_drive(world: World, rotational: str, depth: str | None, found: str, adv
     assert (check["status"], check["found"]) == ("ok", found)
     assert (check["advice"] is not None) == advised
     if advised:
-        assert "by 1 requests (bw_depth)" in check["advice"]
+        assert "kept short for reservations (bw_depth)" in check["advice"]
         assert "echo 1 > /sys/block/sda/device/queue_depth" in check["advice"]
+
+
+def test_drive_whose_queue_is_not_kept_short(world: World) -> None:
+    folder = world.disk("sda", depth="32")
+    (folder / "queue/iosched/bw_depth").write_text("0\n")
+    check = checks(world, "sda")["drive"]
+    assert check["status"] == "ok"
+    assert check["advice"] == ("it may delay a deadline by 32 requests; "
+                               "echo 1 > /sys/block/sda/queue/iosched/bw_depth")
+
+
+def test_drive_without_the_class_is_not_advised_on(world: World) -> None:
+    world.disk("sda", "[none] cfq", depth="32")
+    check = checks(world, "sda")["drive"]
+    assert (check["status"], check["advice"]) == ("ok", None)
 
 
 def test_stacked_device_is_as_good_as_the_disks_below(world: World) -> None:

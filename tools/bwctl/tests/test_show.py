@@ -125,8 +125,8 @@ def test_device_shows_tunables_reservations_and_counters(world: World) -> None:
     result = world.run("show", "sda")
     assert (result.code, result.err) == (0, "")
     head, counters, titles, row = result.out.splitlines()
-    assert head == ("sda: cfq, rotating, delays 25 50 100 200 500 800 1000 2000 ms, bucket 1000 ms, "
-                    "debt 50 %, depth 1, elevator cscan")
+    assert head == ("sda: cfq, rotating, delays 25 50 100 200 500 800 1000 2000 ms, bucket 3000 ms, "
+                    "seek 64 KiB, share 95 %, depth 1")
     assert counters.split() == ["reservations", "1", "deadlines_missed", "3"]
     assert titles.split() == ["THREAD", "RATE", "DELAY", "TOKENS", "WITHIN", "BEYOND", "MET", "MISSED", "COMMAND"]
     assert row.split() == ["123", "3", "MiB/s", "200", "ms", "-12.1", "KiB", "120.6", "KiB", "7", "B", "12", "3",
@@ -138,8 +138,8 @@ def test_device_json(world: World) -> None:
     world.sched("sda", line() + line(124, tokens=5), "slices 5\nbw_preemptions 2\n")
     assert world.run("show", "--json", "sda").json == {
         "processes": [], "missing": None, "devices": [{
-            "name": "sda", "scheduler": "cfq", "rotational": False, "delays_ms": DEFAULT_DELAYS, "bucket_ms": 1000,
-            "debt_percent": 50, "depth": 1, "elevator": "cscan",
+            "name": "sda", "scheduler": "cfq", "rotational": False, "delays_ms": DEFAULT_DELAYS, "bucket_ms": 3000,
+            "seek_kb": 64, "share_percent": 95, "depth": 1,
             "reservations": [{
                 "pid": pid, "rate": 3145728, "delay_ms": 200, "bucket": 3145728, "tokens": tokens, "bytes_in": 123456,
                 "bytes_over": 7, "met": 12, "missed": 3} for pid, tokens in ((123, -12345), (124, 5))],

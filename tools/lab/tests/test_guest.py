@@ -416,3 +416,13 @@ def test_picture_of_a_run(kernel: Path, scenario_file: Path, disks: Path, tmp_pa
     assert (tmp_path / "out" / "one.png").read_bytes().startswith(b"\x89PNG")
     wrong = lab("pictures", "two", *args)
     assert (wrong.returncode, "no picture 'two'" in wrong.stderr) == (2, True)
+
+
+def test_folder_that_cannot_be_made_is_told_before_anything_runs(
+    kernel: Path, scenario_file: Path, disks: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    done = lab(*run_args(kernel, scenario_file, disks, tmp_path / "file/out"))
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1:] == done.stderr.splitlines()[:1], done.stderr
+    assert str(tmp_path / "file/out") in done.stderr

@@ -98,13 +98,13 @@ def test_tunables_of_the_bw_class_are_left_out_without_it(disks: Path) -> None:
     source = SCENARIO.replace(
         "[[group]]",
         '[[config]]\nname = "c"\nscheduler = "cfq"\nset = { slice_sync_ms = 50 }\n'
-        'bw_set = { bw_elevator = "ssf" }\n\n[[group]]',
+        'bw_set = { bw_bucket_ms = 500 }\n\n[[group]]',
         1,
     )
     config = schema.parse(Path("test.toml"), source).cells(["cfq"])[0].config
     without, with_bw = job.scheduler_lines(config, False), job.scheduler_lines(config, True)
     assert "write /sys/block/rot0/queue/iosched/slice_sync_ms 50" in without
-    assert [line for line in with_bw if line not in without] == ["write /sys/block/rot0/queue/iosched/bw_elevator ssf"]
+    assert [line for line in with_bw if line not in without] == ["write /sys/block/rot0/queue/iosched/bw_bucket_ms 500"]
 
 
 def test_edges_alternate_between_outermost_and_innermost(disks: Path) -> None:

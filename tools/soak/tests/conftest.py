@@ -29,6 +29,7 @@ expired_empty 1
 expired_idle 3
 expired_preempt 0
 expired_tokens 3
+expired_due 0
 expired_debt 1
 idle_waits 65
 idle_hits 61
@@ -66,11 +67,12 @@ seek_sectors 0
 pid 0 async class BE level 4 queued 2 in_drive 0 refs 3 busy service_in_us 267567 residual_us 0 think_us 0 \
 seek_sectors 0
 @sort_tree
-sector 1024 pid 29 tokens -373614 deadline_us 300411
+sector 1024 pid 29 tokens 373614 deadline_us 20411
 sector 264956928 pid 31 tokens 4096 deadline_us 30000
 @reservations
-pid 28 rate 524288 delay_ms 100 bucket 524288 tokens 524288 bytes_in 65536 bytes_over 0 met 1 missed 0
-pid 29 rate 1048576 delay_ms 25 bucket 1048576 tokens -288790 bytes_in 1572864 bytes_over 0 met 3 missed 0
+pid 28 rate 524288 delay_ms 100 bucket 1572864 tokens 1572864 bytes_in 65536 bytes_over 0 met 1 missed 0
+pid 29 rate 1048576 delay_ms 25 bucket 3145728 tokens 373614 bytes_in 1572864 bytes_over 0 met 3 missed 0
+pid 31 rate 1048576 delay_ms 50 bucket 3145728 tokens -288790 bytes_in 1572864 bytes_over 0 met 0 missed 0
 @operations
 pid 30 random class be requests 1 age_ns 84389888
 pid 29 writer class bw requests 64 age_ns 88833024
@@ -85,8 +87,12 @@ def events(disk: str = "rot1") -> str:
     return (
         f"@event 22302000 {disk} switch cfq\n"
         f"@event 22302128 {disk} scheduler cfq completed 100 flushes 1 1\n"
-        f"@event 22302256 {disk} start pid 29 writer ioprio 0x8040 mixed 0 size 4096 depth 1 offset 0 length 4096\n"
-        f"@event 22302384 {disk} start pid 28 paced ioprio 0x8020 mixed 0 size 4096 depth 1 offset 0 length 4096\n"
+        f"@event 22302256 {disk} start pid 29 writer ioprio 0x8040 mixed 0 requests 1 size 4096 depth 1 offset 0 "
+        "length 4096\n"
+        f"@event 22302384 {disk} start pid 28 paced ioprio 0x8020 mixed 0 requests 1 size 4096 depth 1 offset 0 "
+        "length 4096\n"
+        f"@event 22302512 {disk} start pid 31 random ioprio 0x8041 mixed 0 requests 2 size 4096 depth 1 offset 0 "
+        "length 4096\n"
     )
 
 

@@ -74,11 +74,11 @@ BROKEN = {
         [("pid 31 sync class BW", "pid 31 sync class idle")],
     ),
     "sort tree in order": ("sort tree in order", [("sector 1024 ", "sector 264956929 ")]),
-    "sort tree lacks one": (
-        "sort tree has the waiting BW queues",
-        [("sector 1024 pid 29 tokens -373614 deadline_us 300411\n", "")],
+    "sort tree has one beyond its reservation": (
+        "sort tree has waiting BW queues",
+        [("tokens 373614 deadline_us 20411", "tokens 373614 deadline_us 25001")],
     ),
-    "sort tree has another": ("sort tree has the waiting BW queues", [("sector 1024 pid 29", "sector 1024 pid 28")]),
+    "sort tree has another": ("sort tree has waiting BW queues", [("sector 1024 pid 29", "sector 1024 pid 28")]),
     "busy too many": ("busy counts", [("busy BE 3", "busy BE 4")]),
     "busy too few": ("busy counts", [("busy BW 2", "busy BW 1")]),
     "busy of nobody": ("busy counts", [("busy idle 0", "busy idle 1")]),
@@ -114,10 +114,18 @@ BROKEN = {
     "slice that never ended": ("slices end once", [("slices 9", "slices 10")]),
     "slice that ended twice": ("slices end once", [("expired_idle 3", "expired_idle 4")]),
     "deadline counted twice": ("events counted once", [("bw_deadlines_met 3", "bw_deadlines_met 4")]),
+    "deadline of a request in the drive": (
+        "events counted once",
+        [
+            ("BW level 4 queued 0 in_drive 0 refs 1", "BW level 4 queued 0 in_drive 1 refs 2"),
+            ("queued 6 in_drive 1", "queued 6 in_drive 2"),
+            ("dispatched_BE 67", "dispatched_BE 68"),
+        ],
+    ),
     "wait that ended twice": ("events counted once", [("idle_hits 61", "idle_hits 66")]),
-    "more tokens than the bucket holds": ("tokens in range", [("tokens 524288", "tokens 524289")]),
-    # half a bucket of a MiB, and a request of 512 KiB
-    "more debt than may be": ("tokens in range", [("tokens -288790", "tokens -1048577")]),
+    "more tokens than the bucket holds": ("tokens in range", [("tokens 1572864", "tokens 1572865")]),
+    # half a bucket of 3 MiB, two requests of 128 KiB, and one that has grown to 512 KiB
+    "more debt than may be": ("tokens in range", [("tokens -288790", "tokens -2359297")]),
     # one flush is on its way: one request more would be right as well
     "lost request": ("dispatched requests complete", [("dispatched_BE 67", "dispatched_BE 69")]),
     "request completed twice": ("dispatched requests complete", [("completed 171", "completed 173")]),
@@ -144,6 +152,11 @@ def test_queue_listed_twice_is_found() -> None:
     assert violation.invariant == "trees have who waits"
 
 
+def test_queue_beyond_its_reservation_need_not_be_in_the_sort_tree() -> None:
+    _, violation = judge_text(events() + changed(("sector 264956928 pid 31 tokens 4096 deadline_us 30000\n", "")))
+    assert violation is None
+
+
 def test_counter_that_shrinks_is_found_until_the_scheduler_is_switched() -> None:
     more = changed(("fallback 0", "fallback 0\nshared 5"))
     fewer = changed(("fallback 0", "fallback 0\nshared 4"))
@@ -163,20 +176,29 @@ def test_torn_sample_is_not_compared_across_files() -> None:
     torn = ("whole 1", "whole 0")
     judge, violation = judge_text(events() + changed(torn, ("busy BE 3", "busy BE 4")))
     assert violation is None and judge.torn == 1
-    _, violation = judge_text(events() + changed(torn, ("tokens 524288", "tokens 524289")))
+    _, violation = judge_text(events() + changed(torn, ("tokens 1572864", "tokens 1572865")))
     assert violation is not None
 
 
 def test_debt_may_be_that_of_a_larger_bucket_or_rate_before() -> None:
-    broken = changed(("tokens -288790", "tokens -1048577"))
-    larger = "@event 30000000 rot1 set bw_bucket_ms 2000\n@event 30000001 rot1 set bw_bucket_ms 10\n"
+    broken = changed(("tokens -288790", "tokens -2359297"))
+    larger = "@event 30000000 rot1 set bw_bucket_ms 4000\n@event 30000001 rot1 set bw_bucket_ms 10\n"
     assert judge_text(events() + larger + broken)[1] is None
-    faster = "@event 30000000 rot1 ioprio pid 29 0x8080\n@event 30000001 rot1 ioprio pid 29 0x8040\n"
+    faster = "@event 30000000 rot1 ioprio pid 31 0x8081\n@event 30000001 rot1 ioprio pid 31 0x8041\n"
     assert judge_text(events() + faster + broken)[1] is None
-    debt = "@event 30000000 rot1 set bw_debt_percent 100\n"
-    assert judge_text(events() + debt + broken)[1] is None
+    dearer = "@event 30000000 rot1 set bw_seek_kb 1024\n@event 30000001 rot1 set bw_seek_kb 0\n"
+    assert judge_text(events() + dearer + broken)[1] is None
     # a new scheduler knows nothing of it
     assert judge_text(events() + larger + events() + broken)[1] is not None
+
+
+def test_debt_may_be_what_is_read_until_a_deadline_of_long_ago() -> None:
+    broken = changed(("tokens -288790", "tokens -2359297"))
+    longer = "@event 30000000 rot1 ioprio pid 31 0x8047\n@event 30000001 rot1 ioprio pid 31 0x8041\n"
+    assert judge_text(events() + longer + broken)[1] is None
+    for delays, holds in (("1 2000 1 1 1 1 1 1", True), ("2000 1 2000 1 1 1 1 2000", False)):
+        set_before = f"@event 30000000 rot1 set bw_delays_ms {delays}\n"
+        assert (judge_text(events() + set_before + broken)[1] is None) == holds
 
 
 def test_fallback_queue_may_have_requests_in_the_drive_that_are_not_shown() -> None:

@@ -30,14 +30,13 @@ def test_every_documented_tunable_is_turned_within_its_range() -> None:
 
 
 def test_no_other_tunable_is_turned_as_one_of_cfq() -> None:
-    assert set(tables.CFQ) - set(documented()) == {"bw_elevator", "bw_delays_ms"}
+    assert set(tables.CFQ) - set(documented()) == {"bw_delays_ms"}
 
 
 def test_fuzzer_knows_the_documented_ranges() -> None:
     for name, (low, high) in documented().items():
         assert re.search(rf'FILE_OF\("{name}", DECIMAL, {low}, {high}\)', FUZZ), name
-    for name in ("bw_elevator", "bw_delays_ms"):
-        assert f'FILE_OF("{name}",' in FUZZ
+    assert 'FILE_OF("bw_delays_ms",' in FUZZ
 
 
 def test_fuzzer_knows_every_operation_of_the_mask() -> None:
