@@ -34,6 +34,7 @@ SHOWN = [
     ("actuators", "^(none|cfq).* load=random", 10),
     ("reader-beside-writers", "", 10),
     ("random-reserved", "^cfq", 20),
+    ("beside-realtime", "^cfq", 20),
 ]
 
 
@@ -42,6 +43,8 @@ LONG = {
     "competing-readers": "its expectations compare all runs: minutes",
     "crosscheck": "it is compared with fio in QEMU, by `lab crosscheck`",
     "mixed-load": "its expectations compare all runs: minutes",
+    "overload": "8% late of too many streams are not reached: evaluation.md",
+    "patience": "10 MiB/s for best effort are not reached: evaluation.md",
     "players": "from 16 on some are late, at the start or as the disk is full: evaluation.md",
     "over-provisioning": "its expectations compare all runs: minutes",
     "work-conservation": "its expectations compare all runs: minutes",
