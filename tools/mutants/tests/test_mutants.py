@@ -56,6 +56,14 @@ def test_killers_exist(mutant: Mutant) -> None:
                        for text in map(kernel_text, KUNIT))
 
 
+def test_killers_of_pytest_are_collected_together() -> None:
+    """As they are run together without a fault: each by its parameters, beside the others' conftest.py."""
+    tests = dict.fromkeys(killer for mutant in MUTANTS for killer in mutant.killers if PYTEST in killer)
+    done = subprocess.run([BUILD / "venv/bin/pytest", "-q", "-c", ROOT / "tools/pyproject.toml", "--rootdir", ROOT,
+                           "--collect-only", *tests], cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+
+
 def test_table_has_faults_of_every_part() -> None:
     files = [mutant.file for mutant in MUTANTS]
     assert len(files) >= 24
