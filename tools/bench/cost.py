@@ -35,7 +35,7 @@ from tools.base import text
 from tools.base.arguments import positive, positives, words
 from tools.base.cli import ToolError
 from tools.base.paths import BUILD
-from tools.vm import build_static
+from tools.vm import build_static, scan
 
 HERE = Path(__file__).resolve().parent
 SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq", "cfq")
@@ -104,7 +104,7 @@ def make_root(folder: Path) -> Path:
 
 
 def qemu_command(image: Path, root: Path, arguments: Sequence[str]) -> list[str]:
-    append = ["console=ttyS0", "quiet", "panic=-1", "rootfstype=9p", "root=rootdir",
+    append = ["console=ttyS0", "loglevel=5", "panic=-1", "rootfstype=9p", "root=rootdir",
               "rootflags=trans=virtio,version=9p2000.L", "ro", "init=/init",
               "null_blk.nr_devices=0", "--", *arguments]
     return [
@@ -141,6 +141,7 @@ def run_guest(image: Path, args: argparse.Namespace) -> Result:
     result = Result()
     start = time.monotonic()
     said: list[str] = []
+    reports: list[str] = []
     with tempfile.TemporaryDirectory() as name:
         root = make_root(Path(name))
         command = qemu_command(image, root, [
@@ -150,8 +151,11 @@ def run_guest(image: Path, args: argparse.Namespace) -> Result:
         for line in guest_lines(command, args.timeout):
             # The first line of the kernel may follow on the firmware's last one.
             said.append(line)
+            reports += scan(line)
             if not line.startswith("@ "):
                 continue
+            if reports:
+                break
             try:
                 result.take(line)
             except ToolError:
@@ -160,6 +164,9 @@ def run_guest(image: Path, args: argparse.Namespace) -> Result:
             done += 1
             print(f"bench: {min(done, steps)}/{steps} {' '.join(line.split()[1:3])}, "
                   f"{time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+    if reports:
+        print("\n".join(said[-40:]), file=sys.stderr)
+        raise ToolError(f"{image}: the kernel says: {reports[0]}; its last lines are above")
     if not result.finished:
         print("\n".join(said[-15:]), file=sys.stderr)
         raise ToolError(f"{image}: the guest ended early; its last lines are above")

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tools.vm.reports import scan
+
 
 @dataclass
 class Count:
@@ -88,8 +90,11 @@ def by_findings(log: str, code: int) -> Count:
     return found
 
 
-def by_kunit(path: Path) -> Counting:
-    """kunit.py's JSON: groups in groups, with test cases at the leaves."""
+def by_kunit(path: Path, console: Path) -> Counting:
+    """kunit.py's JSON: groups in groups, with test cases at the leaves; and what the kernel complained of.
+
+    @console: what the kernel said, as kunit.py leaves it
+    """
     def walk(group: dict[str, Any], prefix: str, found: Count) -> None:
         for case in group.get("test_cases", []):
             if case["status"] == "SKIP":
@@ -103,6 +108,10 @@ def by_kunit(path: Path) -> Counting:
         found = Count()
         if path.is_file():
             walk(json.loads(path.read_text()), "", found)
+            if console.is_file():
+                found.failures += [f"kernel: {line}" for line in scan(console.read_text(errors="replace"))]
+            else:
+                found.failures.append(f"no console of the kernel at {console}")
         if not found.failures and (code or not (found.passed or found.skipped)):
             found.failures.append(f"kunit.py (exit code {code}): {last_line(log)}")
         return found

@@ -70,12 +70,13 @@ def vm_step(what: str, flavour: str, extra: bool = False) -> Step:
 
 def kunit_step() -> Step:
     """The KUnit tests, in the kernel with two CPUs, lockdep and KASAN."""
-    report = LOGS / "kunit.json"
+    report, out = LOGS / "kunit.json", BUILD / "uml-smp"
     kunit = BUILD / "linux/tools/testing/kunit/kunit.py"
     arguments = [f"--kernel_args={word}" for word in ("kunit.autorun=1", "seccomp=on", "ncpus=2")]
     # KASAN's own tests, which this kernel has too, provoke its reports
-    return Step("kunit", [str(kunit), "exec", "--arch", "um", "--build_dir", str(BUILD / "uml-smp"), *arguments,
-                          "--filter", "module!=kasan_test", f"--json={report}"], by_kunit(report), ("smp",))
+    return Step("kunit", [str(kunit), "exec", "--arch", "um", "--build_dir", str(out), *arguments,
+                          "--filter", "module!=kasan_test", f"--json={report}"], by_kunit(report, out / "test.log"),
+                ("smp",))
 
 
 def unchanged_step() -> Step:

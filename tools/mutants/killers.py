@@ -23,7 +23,9 @@ TESTS_FAILED = 1  # pytest's exit code; larger ones say that it could not run th
 def run(killers: Sequence[str], log: Path) -> Count:
     """Run killers of one kind together; what they found. More than one only where nothing should fail."""
     report = trees.OUT / "report"
-    report.unlink(missing_ok=True)
+    console = trees.UML / "test.log"  # of a kernel with KUnit cases
+    for left in (report, console):
+        left.unlink(missing_ok=True)
     if PYTEST in killers[0]:
         command = [str(BUILD / "venv/bin/pytest"), "-q", "-c", str(trees.TREE / "tools/pyproject.toml"),
                    "--rootdir", str(trees.TREE), "--tb=short", f"--junit-xml={report}", *killers]
@@ -31,7 +33,7 @@ def run(killers: Sequence[str], log: Path) -> Count:
     else:
         command = [sys.executable, str(trees.LINUX / "tools/testing/kunit/kunit.py"), "exec", "--arch", "um",
                    "--build_dir", str(trees.UML), "--kernel_args", "kunit.autorun=1", f"--json={report}", *killers]
-        counting = by_kunit(report)
+        counting = by_kunit(report, console)
     code = run_logged(command, log, LIMIT_S * len(killers))
     if code is None:
         return Count(failures=["no end"])

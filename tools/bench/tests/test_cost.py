@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 from pathlib import Path
@@ -78,6 +79,31 @@ def test_json_has_every_repeat() -> None:
 def test_a_guest_that_failed_gives_no_figures(line: str) -> None:
     with pytest.raises(ToolError):
         cost.Result().take(line)
+
+
+def run_guest(monkeypatch: pytest.MonkeyPatch, *lines: str) -> cost.Result:
+    """What is made of a guest that says these lines."""
+    monkeypatch.setattr(cost, "guest_lines", lambda _command, _timeout: iter(lines))
+    monkeypatch.setattr(cost, "make_root", lambda folder: folder)
+    args = argparse.Namespace(schedulers=["cfq"], repeats=1, processes=[10], window=0, reads=1000, timeout=1)
+    return cost.run_guest(Path("bzImage"), args)
+
+
+def test_kernel_that_complains_gives_no_figures(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ["[    0.100000] a message", "@ one cfq 0 11000000 1000", "@ end 0"]
+    assert run_guest(monkeypatch, *lines).one["cfq"].median == 11000
+    lines[1:1] = ["[    0.200000] WARNING: block/cfq-iosched.c:12 at cfq_dispatch+0x1/0x2, CPU#0: init/1",
+                  "[    0.200000] RIP: 0010:cfq_dispatch+0x1/0x2"]
+    with pytest.raises(ToolError, match="the kernel says: .*WARNING: block/cfq-iosched.c:12"):
+        run_guest(monkeypatch, *lines)
+    assert "RIP: 0010:cfq_dispatch" in capsys.readouterr().err
+
+
+def test_warnings_are_on_the_guests_console() -> None:
+    command = cost.qemu_command(Path("bzImage"), Path("root"), [])
+    parameters = command[command.index("-append") + 1].split()
+    assert "loglevel=5" in parameters and "quiet" not in parameters
 
 
 def test_a_missing_kernel_is_told_in_one_line(tmp_path: Path) -> None:

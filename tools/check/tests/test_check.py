@@ -26,14 +26,33 @@ def test_kunit_counts_cases_in_groups_of_groups(tmp_path: Path) -> None:
                                        {"name": "next", "status": "FAIL"}],
          "sub_groups": [{"name": "deep", "sub_groups": [], "test_cases": [
              {"name": "param", "status": "SKIP"}, {"name": "crash", "status": "ERROR"}]}]}]}))
-    count = counting.by_kunit(path)("", 1)
+    (tmp_path / "test.log").write_text("[    1.000000] all is well\n")
+    count = counting.by_kunit(path, tmp_path / "test.log")("", 1)
     assert (count.passed, count.skipped) == (1, 1)
     assert count.failures == ["cfq.next", "deep.crash"]
 
 
 def test_kunit_that_did_not_build_is_a_failure(tmp_path: Path) -> None:
-    assert counting.by_kunit(tmp_path / "none.json")("a.c: error: x\n", 1).failures == [
+    (tmp_path / "test.log").write_text("[    1.000000] WARNING: of an older run\n")
+    assert counting.by_kunit(tmp_path / "none.json", tmp_path / "test.log")("a.c: error: x\n", 1).failures == [
         "kunit.py (exit code 1): a.c: error: x"]
+
+
+@pytest.mark.parametrize(("said", "failures"), [
+    ("[    1.000000] ok 1 cfq\n", []),
+    ("[    1.000000] WARNING: possible recursive locking detected\n",
+     ["kernel: [    1.000000] WARNING: possible recursive locking detected"]),
+    (None, ["no console of the kernel at test.log"]),
+])
+def test_what_the_kernel_complains_of_during_kunit_is_a_failure(
+        tmp_path: Path, said: str | None, failures: list[str]) -> None:
+    path, console = tmp_path / "kunit.json", tmp_path / "test.log"
+    path.write_text(json.dumps({"sub_groups": [{"name": "cfq", "test_cases": [{"name": "slice", "status": "PASS"}]}]}))
+    if said is not None:
+        console.write_text(said)
+    count = counting.by_kunit(path, console)("", 0)
+    assert count.passed == 1
+    assert [failure.replace(f"{tmp_path}/", "") for failure in count.failures] == failures
 
 
 def test_junit_counts_and_an_unexplained_exit_code_is_a_failure(tmp_path: Path) -> None:
