@@ -63,6 +63,12 @@ def test_every_attribute_of_a_disk_is_fuzzed_in_its_range() -> None:
     assert known == ranges, "selftests/vm/guest/fuzz.c: rotating[]"
 
 
+def test_every_scenario_of_the_laboratory_has_its_section_of_the_evaluation() -> None:
+    sections = words("Documentation/queue/evaluation.md", r"^## (\S+)$")
+    missing = {path.stem for path in cli.SCENARIOS.glob("*.toml")} - sections
+    assert not missing, f"Documentation/queue/evaluation.md lacks {', '.join(sorted(missing))}: `lab report` writes it"
+
+
 def test_every_scenario_of_the_laboratory_is_judged_or_says_why_not() -> None:
     ours = {path.stem for path in cli.SCENARIOS.glob("*.toml")}
     assert {name for name, *_ in SHOWN} | set(LONG) == ours, "selftests/uml/test_ours.py: SHOWN or LONG"
