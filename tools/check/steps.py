@@ -51,8 +51,9 @@ def pytest_step(name: str, paths: Sequence[Path], kernels: tuple[str, ...] = (),
     return Step(name, command, by_junit(report), kernels, lane, extra)
 
 
-# What the tests of a tool boot; the others boot nothing. Those of mutants look at the tree that comes with it.
-BOOTED = {"bench": ("plain",), "lab": ("uml",), "mutants": ("uml",), "soak": ("uml",),
+# What the tests of a tool boot; the others boot nothing. Those of mutants and queue look at the tree that comes with
+# it.
+BOOTED = {"bench": ("plain",), "lab": ("uml",), "mutants": ("uml",), "queue": ("uml",), "soak": ("uml",),
           "vm": ("plain", "smp")}
 
 

@@ -113,7 +113,7 @@ def test_a_missing_kernel_is_told_in_one_line(tmp_path: Path) -> None:
     assert "make kernel" in done.stderr
 
 
-@pytest.mark.skipif(not (BUILD / "arch/x86/boot/bzImage").is_file(), reason="no plain kernel")
+@pytest.mark.skipif(not (BUILD / "arch/x86/boot/bzImage").is_file(), reason="no plain kernel: `make kernel` builds it")
 def test_a_scheduler_costs_more_than_none() -> None:
     done = subprocess.run(
         [TOOL, "cost", "--schedulers", "none,mq-deadline", "--reads", "300", "--repeats", "2",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.base.paths import ROOT
+from tools.base.paths import ROOT, TOOLS
 from tools.check import cli, counting, running, steps
 from tools.check.counting import Count
 from tools.check.running import Kernels, Row
@@ -69,6 +70,20 @@ def test_junit_counts_and_an_unexplained_exit_code_is_a_failure(tmp_path: Path) 
     assert counting.by_junit(path)("", 3).failures == ["pytest ended with exit code 3"]
 
 
+@pytest.mark.parametrize(("message", "skipped", "failures"), [
+    ("no chromium here", 1, []),
+    ("no User-Mode Linux: `make uml` builds it", 0,
+     ["m.a: not run: no User-Mode Linux: `make uml` builds it"]),
+])
+def test_a_test_that_lacks_a_kernel_is_a_failure(
+        tmp_path: Path, message: str, skipped: int, failures: list[str]) -> None:
+    path = tmp_path / "r.xml"
+    path.write_text(f'<testsuites><testsuite><testcase classname="m" name="a"><skipped message="{message}"/>'
+                    '</testcase></testsuite></testsuites>')
+    count = counting.by_junit(path)("", 0)
+    assert (count.passed, count.skipped, count.failures) == (0, skipped, failures)
+
+
 def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
     said = counting.reason("\n".join(f"line {n}" for n in range(100)) + "\nassert False").split("\n    ")
     assert said == ["line 0", "line 1", "line 2", "line 3", "...",
@@ -120,6 +135,28 @@ def test_every_step_boots_kernels_that_can_be_built_and_runs_what_is_there() -> 
         assert set(step.kernels) <= set(steps.KERNELS), step.name
         for path in filter(lambda word: word.startswith(str(ROOT / "selftests")), step.command):
             assert Path(path).exists(), step.name
+
+
+def test_each_step_has_a_name_of_its_own() -> None:
+    names = [step.name for step in steps.steps()]
+    assert len(set(names)) == len(names)
+
+
+# How a test that cannot do without a kernel shows that, and the kernels one of which it wants.
+WANTED = {
+    r"[s]kip(?:if)?\(.*`make uml`": {"uml"},
+    r"[s]kip(?:if)?\(.*`make uml FLAVOUR=smp`": {"smp"},
+    r"[s]kip(?:if)?\(.*`make kernel`|\bvm\.run\(": {"plain"},
+    r"[s]kip(?:if)?\(.*`make tree`": set(steps.KERNELS),  # the tree comes with each
+}
+
+
+@pytest.mark.parametrize("tool", sorted(path.parent.name for path in TOOLS.glob("*/tests")))
+def test_step_of_a_tool_has_the_kernels_that_its_tests_boot(tool: str) -> None:
+    texts = "\n".join(path.read_text() for path in (TOOLS / tool / "tests").glob("*.py"))
+    for shown, kernels in WANTED.items():
+        if re.search(shown, texts):
+            assert kernels & set(steps.BOOTED.get(tool, ())), f"tools/check/steps.py: BOOTED[{tool!r}]: {shown}"
 
 
 def test_a_program_that_does_not_exist_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -184,7 +184,7 @@ def test_setup_installs_what_the_kernels_packager_wants() -> None:
     """Build-Depends of scripts/package/mkdebian, but for the compiler, which is named otherwise."""
     mkdebian = TOOL.parents[2] / "build/linux/scripts/package/mkdebian"
     if not mkdebian.is_file():
-        pytest.skip("no kernel source; run `make tree`")
+        pytest.skip("no kernel tree: `make tree` makes it")
     depends = re.search(r"^Build-Depends-Arch: (.*?)^\w", mkdebian.read_text(),
                         re.MULTILINE | re.DOTALL)
     assert depends

@@ -10,6 +10,7 @@ import pytest
 
 from selftests.vm import guests
 from tools.base.paths import ROOT
+from tools.check.steps import steps
 
 GUEST = ROOT / "selftests/vm/guest"
 
@@ -47,6 +48,13 @@ def test_the_kernels_that_a_scenario_is_for_are_listed() -> None:
     assert listed["bwctl"] == ("plain", "smp")
     assert listed["flush_and_fua"] == guests.FLAVOURS
     assert {flavour for wanted in listed.values() for flavour in wanted} == set(guests.FLAVOURS)
+
+
+def test_each_scenario_runs_in_a_kernel_that_make_check_boots(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guests, "FULL", False)
+    booted = [step.kernels[0] for step in steps() if step.name.startswith("scenarios-") and not step.extra]
+    for name in guests.scenarios():
+        assert any(guests.suits(name, flavour) for flavour in booted), name
 
 
 def test_each_scenario_runs_in_one_kernel_and_in_full_in_all_that_it_is_for(monkeypatch: pytest.MonkeyPatch) -> None:
