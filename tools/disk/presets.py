@@ -8,7 +8,7 @@ its source; `disk check` compares with it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from .errors import DiskError
 
 FOLDER = Path(__file__).resolve().parents[2] / "configs" / "disks"
 RATED = ("outer_mbps", "inner_mbps", "random_4k_ms", "random_4k_kib_s", "random_64k_kib_s")
+
+MAX_SECTORS = 1024  # of a request to a guest's disk
 
 ATTRIBUTE = re.compile(r"(?:rot/)?[a-z0-9_]+")  # of a null_blk device, below its folder
 _LINE = re.compile(rf"(?P<key>{ATTRIBUTE.pattern})\s*=\s*(?P<value>\S+)")
@@ -80,6 +82,17 @@ def load(name: str, folder: Path = FOLDER) -> Preset:
     except FileNotFoundError:
         known = ", ".join(names(folder)) or "none"
         raise DiskError(f"no preset '{name}' in {folder} (known: {known})") from None
+
+
+def job_lines(folder: str, attributes: Mapping[str, str], depth: int) -> list[str]:
+    """What the program of a guest, which reads its job line by line, does to make a disk.
+
+    @folder: of the device, in configfs
+    @depth: commands that the drive holds, whatever the attributes say
+    """
+    all_of_them = {"max_sectors": str(MAX_SECTORS), "submit_queues": "1", **attributes, "hw_queue_depth": str(depth)}
+    return [f"mkdir {folder}", *(f"write {folder}/{key} {value}" for key, value in all_of_them.items()),
+            f"write {folder}/power 1"]
 
 
 def change(preset: Preset, settings: Iterable[str]) -> None:

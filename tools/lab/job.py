@@ -18,6 +18,8 @@ import itertools
 import math
 from dataclasses import dataclass, field
 
+from tools.disk import device, presets
+
 from . import scenario as sc
 from . import tomllines, units
 from .disks import Disk
@@ -26,14 +28,13 @@ from .reading import Where
 from .units import CLASS_SHIFT, GIB, KIB, MIB, NSEC_PER_MSEC, NSEC_PER_SEC
 
 DEVICE = "rot0"
-CONFIGFS = f"/sys/kernel/config/nullb/{DEVICE}"
+CONFIGFS = f"{device.CONFIGFS}/{DEVICE}"
 SYSFS = f"/sys/block/{DEVICE}/queue"
 
 # Streams start at this time after boot, by CLOCK_MONOTONIC: later than any
 # set-up takes, and the same in every guest, so that runs can be compared.
 START_NS = 5 * NSEC_PER_SEC
 NR_REQUESTS = 256
-MAX_SECTORS_KIB = 512
 
 MEDIA_FILES = 40
 MEDIA_BYTES = 8 * GIB
@@ -345,17 +346,7 @@ def _needs_bw(scenario: sc.Scenario, cell: sc.Cell, policy: str) -> bool:
 
 def device_lines(disk: Disk, disk_set: dict[str, str], depth: int) -> list[str]:
     """Make the disk."""
-    attributes = {
-        "max_sectors": str(MAX_SECTORS_KIB * 2),
-        "submit_queues": "1",
-        **disk.attributes,
-        **disk_set,
-        "hw_queue_depth": str(depth),
-    }
-    lines = [f"mkdir {CONFIGFS}"]
-    lines += [f"write {CONFIGFS}/{key} {value}" for key, value in attributes.items()]
-    lines.append(f"write {CONFIGFS}/power 1")
-    return lines
+    return presets.job_lines(CONFIGFS, {**disk.attributes, **disk_set}, depth)
 
 
 def scheduler_lines(config: sc.Config, with_bw: bool) -> list[str]:

@@ -7,9 +7,8 @@ long a request may take.
 
 from dataclasses import dataclass
 
-from tools.disk import presets
+from tools.disk import device, presets
 
-CONFIGFS = "/sys/kernel/config/nullb"
 MSEC = 1_000_000
 SECOND = 1_000_000_000
 
@@ -108,12 +107,9 @@ class Bounds:
 
 def disk_lines(name: str, preset: str, depth: int) -> list[str]:
     disk = presets.load(preset)
-    attributes = {"max_sectors": "1024", "submit_queues": "1", **disk.attributes, "hw_queue_depth": str(depth)}
-    attributes["rot/reorder_ms"] = str(REORDER_MS)
-    lines = [f"mkdir {CONFIGFS}/{name}"]
-    lines += [f"write {CONFIGFS}/{name}/{key} {value}" for key, value in attributes.items()]
-    lines += [f"write {CONFIGFS}/{name}/power 1", f"disk {name} {disk.attributes['size']}"]
-    return lines
+    attributes = {**disk.attributes, "rot/reorder_ms": str(REORDER_MS)}
+    return [*presets.job_lines(f"{device.CONFIGFS}/{name}", attributes, depth),
+            f"disk {name} {disk.attributes['size']}"]
 
 
 def job_text(seed: int, requests: int, until_ns: int, schedulers: list[str]) -> str:

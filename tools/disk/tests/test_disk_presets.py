@@ -61,6 +61,14 @@ def test_change_replaces_adds_and_drops_the_rated_figures() -> None:
         presets.change(preset, ["rot/rpm"])
 
 
+def test_lines_of_a_guests_job_make_the_disk_with_the_depth_that_is_asked_for() -> None:
+    attributes = {"size": "64", "hw_queue_depth": "32", "rot/rpm": "7200", "submit_queues": "2"}
+    assert presets.job_lines("/nullb/d", attributes, 1) == [
+        "mkdir /nullb/d", "write /nullb/d/max_sectors 1024", "write /nullb/d/submit_queues 2",
+        "write /nullb/d/size 64", "write /nullb/d/hw_queue_depth 1", "write /nullb/d/rot/rpm 7200",
+        "write /nullb/d/power 1"]
+
+
 @pytest.mark.parametrize("name", presets.names())
 def test_preset_of_the_project_is_what_its_sources_say(name: str) -> None:
     preset = presets.load(name)
