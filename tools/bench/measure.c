@@ -17,26 +17,19 @@
  * fourth with commas. Results are lines on the console that begin with "@".
  */
 #define _GNU_SOURCE
-#include <err.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <linux/blktrace_api.h>
 #include <linux/fs.h>
+
+#include "init.h"
 
 #define NULLB		"/sys/kernel/config/nullb/"
 #define READ_BYTES	4096
@@ -44,7 +37,6 @@
 #define DEVICE_BLOCKS	((uint64_t)DEVICE_MIB * 1024 * 1024 / READ_BYTES)
 #define MAX_PROCESSES	4096
 #define NSEC_PER_MSEC	1000000L
-#define NSEC_PER_SEC	1000000000L
 
 struct device {
 	const char *name;
@@ -91,20 +83,6 @@ static void read_file(const char *path, char *text, size_t size)
 	}
 	text[used] = '\0';
 	close(fd);
-}
-
-static void mount_on(const char *type, const char *dir)
-{
-	if (mount(type, dir, type, 0, NULL) && errno != EBUSY)
-		err(1, "mount %s on %s", type, dir);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
 static void sleep_ms(long ms)
@@ -429,11 +407,11 @@ int main(int argc, char **argv)
 	if (!worker) {
 		if (argc != 6)
 			errx(1, "%d arguments instead of 5", argc - 1);
-		mount_on("proc", "/proc");
-		mount_on("sysfs", "/sys");
-		mount_on("devtmpfs", "/dev");
-		mount_on("configfs", "/sys/kernel/config");
-		mount_on("debugfs", "/sys/kernel/debug");
+		must_mount("proc", "/proc", NULL);
+		must_mount("sysfs", "/sys", NULL);
+		must_mount("devtmpfs", "/dev", NULL);
+		must_mount("configfs", "/sys/kernel/config", NULL);
+		must_mount("debugfs", "/sys/kernel/debug", NULL);
 		make_device(&one);
 		make_device(&many);
 		measure(argv[1], atol(argv[2]), atoi(argv[3]), argv[4],

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a program needs that is process 1 of a guest in virtual time: file systems,
- * the folder of the host that its results go to, a way to end with a message, a clock.
+ * What a program needs that is process 1 of a guest: file systems, the folder of the host
+ * that its results go to, a way to end with a message, a clock.
  */
 #ifndef INIT_H
 #define INIT_H
