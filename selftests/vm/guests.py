@@ -9,7 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -205,6 +205,9 @@ def split_console(console: str) -> tuple[dict[str, str], str]:
 
 
 KTAP = re.compile(r"^(ok|not ok) \d+ selftests: \w+: (\S+)(.*)$")
+# Shell: each line that it reads, with the seconds since it began.
+STAMPED = 'while IFS= read -r line; do echo "$SECONDS $line"; done'
+STAMP = re.compile(r"^(\d+) (.*)$")
 
 
 def kselftests() -> list[str]:
@@ -235,19 +238,25 @@ def run_kselftests(flavour: str, out: Path, timeout: float) -> Campaign:
     log = out / "kselftests.log"
     log.unlink(missing_ok=True)
     # The runner opens /dev/stdout again: in a file it would overwrite its own lines.
-    result = boot(f"{shlex.quote(str(GUEST / 'run'))} --watch kselftests bash -c "
-                  "'\"$VM_OUT\"/kselftest/run_kselftest.sh | cat'",
+    command = f'"$VM_OUT"/kselftest/run_kselftest.sh | {STAMPED}'
+    result = boot(shlex.join([str(GUEST / "run"), "--watch", "kselftests", "bash", "-c", command]),
                   flavour, out, timeout, env={"LIMIT": str(round(timeout)), "PATIENCE": "120"})
     text = log.read_text(errors="replace") if log.is_file() else ""
     campaign = Campaign(reports=result.reports, why=result.why() or text)
+    campaign.outcomes = {outcome.name: outcome for outcome in kselftest_outcomes(text)}
+    return campaign
+
+
+def kselftest_outcomes(text: str) -> Iterator[Outcome]:
+    """What the runner's log, which is STAMPED, says of each test; they run one after the other."""
     said: list[str] = []
+    now = begin = 0
     for line in text.splitlines():
+        if stamp := STAMP.match(line):
+            now, line = int(stamp[1]), stamp[2]
+        said.append(line)
         if found := KTAP.match(line):
             state, name, rest = found.groups()
             code = 0 if state == "ok" else 1
-            campaign.outcomes[name] = Outcome(
-                name, SKIPPED if "# SKIP" in rest else code, 0, "\n".join([*said, line]))
-            said = []
-        else:
-            said.append(line)
-    return campaign
+            yield Outcome(name, SKIPPED if "# SKIP" in rest else code, now - begin, "\n".join(said))
+            said, begin = [], now

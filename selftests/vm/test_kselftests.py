@@ -13,10 +13,12 @@ Kselftests = Callable[[str], guests.Campaign]
 
 
 @pytest.mark.parametrize("name", guests.kselftests())
-def test_kselftest(kselftests: Kselftests, flavour: str, name: str) -> None:
+def test_kselftest(kselftests: Kselftests, flavour: str, name: str,
+                   record_property: Callable[[str, object], None]) -> None:
     campaign = kselftests(flavour)
     assert name in campaign.outcomes, campaign.why
     outcome = campaign.outcomes[name]
+    record_property("seconds", outcome.seconds)
     if outcome.skipped and "slower than the disk" in outcome.log:
         pytest.skip("this machine is slower than the disk")
     assert outcome.ok, outcome.log

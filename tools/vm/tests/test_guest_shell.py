@@ -50,6 +50,33 @@ def test_the_kernels_that_a_scenario_is_for_are_listed() -> None:
     assert {flavour for wanted in listed.values() for flavour in wanted} == set(guests.FLAVOURS)
 
 
+KSELFTESTS = """\
+0 TAP version 13
+11 # 3 names
+11 ok 1 selftests: cfq: test_names.sh
+11 not ok 2 selftests: cfq: test_tree.sh # exit=1
+14 ok 3 selftests: null_blk: test_zeros.sh # SKIP no device
+HUNG: no end
+"""
+
+
+def test_each_kselftest_has_its_time() -> None:
+    outcomes = {outcome.name: outcome for outcome in guests.kselftest_outcomes(KSELFTESTS)}
+    assert {name: outcome.seconds for name, outcome in outcomes.items()} == {
+        "test_names.sh": 11, "test_tree.sh": 0, "test_zeros.sh": 3}
+    assert [outcome.ok for outcome in outcomes.values()] == [True, False, False]
+    assert outcomes["test_zeros.sh"].skipped
+    assert outcomes["test_names.sh"].log == "TAP version 13\n# 3 names\nok 1 selftests: cfq: test_names.sh"
+
+
+def test_log_of_kselftests_is_stamped_with_the_seconds() -> None:
+    said = "echo; sleep 1; echo '  a  \\b *'; sleep 1; echo ok"
+    log = subprocess.run(["bash", "-c", f"({said}) | {guests.STAMPED}"], capture_output=True, text=True, check=True)
+    stamps, lines = zip(*(line.split(" ", 1) for line in log.stdout.splitlines()), strict=True)
+    assert lines == ("", "  a  \\b *", "ok")
+    assert sorted(stamps) == list(stamps) and int(stamps[-1]) - int(stamps[0]) in (2, 3)
+
+
 def test_each_scenario_runs_in_a_kernel_that_make_check_boots(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guests, "FULL", False)
     booted = [step.kernels[0] for step in steps() if step.name.startswith("scenarios-") and not step.extra]
