@@ -20,12 +20,17 @@ def table(header: Row, rows: Sequence[Row], left: int = 1, rule: bool = True) ->
     return "\n".join([line(header), *lines, *map(line, rows)])
 
 
-def markdown(header: Row, rows: Sequence[Row]) -> str:
-    """A table of Markdown: the first column to the left, the others to the right."""
+def markdown(header: Row, rows: Sequence[Row], columns: str = "") -> str:
+    """A table of Markdown: the first column to the left, the others to the right.
+
+    @columns: l or r for each, instead
+    """
+    rule = ["---" if side == "l" else "---:" for side in columns or "l" + "r" * (len(header) - 1)]
+
     def line(row: Row) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
 
-    return "\n".join([line(header), "|" + "|".join(["---"] + ["---:"] * (len(header) - 1)) + "|",
+    return "\n".join([line(header), "|" + "|".join(rule) + "|",
                       *map(line, rows)])
 
 

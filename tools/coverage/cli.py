@@ -33,6 +33,7 @@ from tools.base.cli import ToolError
 from tools.base.files import write_whole
 from tools.base.patched import code_id, of_patches
 from tools.base.paths import BUILD, DOCUMENTS, ROOT, TOOLS
+from tools.base.text import markdown
 
 LINUX = BUILD / "linux"
 OUT = BUILD / "coverage"
@@ -299,20 +300,18 @@ def percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f}%" if whole else "-"
 
 
-def table(found: Mapping[str, Mapping[str, int]]) -> list[str]:
-    rows = ["| file | lines | run | branches | taken |", "|---|---:|---:|---:|---:|"]
-    return rows + [
-        f"| {file} | {row['lines']} | {percent(row['lines_run'], row['lines'])} | {row['branches']} "
-        f"| {percent(row['branches_taken'], row['branches'])} |" for file, row in found.items()]
+def table(found: Mapping[str, Mapping[str, int]]) -> str:
+    return markdown(["file", "lines", "run", "branches", "taken"], [
+        [file, str(row["lines"]), percent(row["lines_run"], row["lines"]), str(row["branches"]),
+         percent(row["branches_taken"], row["branches"])] for file, row in found.items()])
 
 
-def listing(missed: Sequence[Line], reasons: Mapping[tuple[str, str, str], str]) -> list[str]:
-    rows = ["| function | line | not taken | why |", "|---|---|---:|---|"]
+def listing(missed: Sequence[Line], reasons: Mapping[tuple[str, str, str], str]) -> str:
+    rows = []
     for line in missed:
         how = f"{line.missed} of {len(line.branches)}" if line.count and line.branches else "not run"
-        code = line.text.replace("|", "\\|")
-        rows.append(f"| {line.function} | `{code}` | {how} | {reasons.get(line.key, '**no reason**')} |")
-    return rows
+        rows.append([line.function, f"`{line.text}`", how, reasons.get(line.key, "**no reason**")])
+    return markdown(["function", "line", "not taken", "why"], rows, "llrl")
 
 
 def page(found: Mapping[str, Mapping[str, int]], missed: Sequence[Line],
@@ -324,8 +323,8 @@ def page(found: Mapping[str, Mapping[str, int]], missed: Sequence[Line],
         "of the machine's code: a condition with two halves has four, and the optimiser may merge some.",
         of_patches(code_id()), "",
         "Run: " + "; ".join(f"{name} ({PARTS[name].what})" for name in parts) + ".", "",
-        *table(found), "",
-        "## Branches of the scheduler that nothing takes", "", *listing(missed, reasons), ""])
+        table(found), "",
+        "## Branches of the scheduler that nothing takes", "", listing(missed, reasons), ""])
 
 
 # --- the command ---------------------------------------------------------------------

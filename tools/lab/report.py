@@ -61,7 +61,7 @@ def _summary(results: list[tuple[Result, Scenario]]) -> str:
         for verdict in expect.evaluate(result, scenario):
             link = f"[{scenario.name}](#{scenario.name})"
             rows.append([link, verdict["says"], verdict["status"], verdict["detail"]])
-    table = text.markdown(["scenario", "must show", "status", "seen"], rows).replace("---:", "---")
+    table = text.markdown(["scenario", "must show", "status", "seen"], rows, "llll")
     counts: dict[str, int] = {}
     for row in rows:
         counts[row[2]] = counts.get(row[2], 0) + 1

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -176,6 +177,14 @@ def test_what_the_parts_run_exists(coverage: ModuleType) -> None:
 def test_reasons_are_of_files_that_need_them(coverage: ModuleType) -> None:
     found = coverage.read_reasons(coverage.REASONS)
     assert {file for file, _, _ in found} <= set(coverage.REASONED)
+
+
+def test_every_c_file_that_the_patches_add_is_looked_at(coverage: ModuleType) -> None:
+    texts = "".join(path.read_text(errors="replace") for path in (ROOT / "patches").glob("*.patch"))
+    added = set(re.findall(r"^--- /dev/null\n\+\+\+ b/((?:block|drivers/block/null_blk)/\S+\.c)$", texts, re.MULTILINE))
+    code = {name for name in added if "test" not in Path(name).name}
+    assert "block/cfq-iosched.c" in code
+    assert code <= set(coverage.FILES), f"tools/coverage/cli.py: FILES lacks {', '.join(code - set(coverage.FILES))}"
 
 
 def test_an_unknown_part_is_refused(coverage: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Tables for people."""
+
+from __future__ import annotations
+
+from tools.base import text
+
+
+def test_table_of_markdown_has_its_first_column_to_the_left_or_each_as_it_is_asked_for() -> None:
+    rows = [["a|b", "1", "why"]]
+    assert text.markdown(["what", "number", "reason"], rows) == (
+        "| what | number | reason |\n|---|---:|---:|\n| a\\|b | 1 | why |")
+    assert text.markdown(["what", "number", "reason"], rows, "lrl").splitlines()[1] == "|---|---:|---|"
