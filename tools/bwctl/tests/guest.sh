@@ -62,7 +62,7 @@ exits() {
 
 says() { [[ $said == *"$1"* ]] || { echo "does not say: $1"; false; }; }
 
-# Repeat a check until it is ok, for ten seconds at most.
+# Repeat a check until it is ok, for a minute at most.
 soon() {
 	local end=$((SECONDS + 60))
 	until "$@" > "$work/soon" 2>&1; do
