@@ -9,7 +9,7 @@
  *	completes at once (irqmode=1, hw_queue_depth=64): what a loop costs.
  * cached	one process reads a page that is in the page cache: without a trace, with
  *	a block trace, and with messages of VFS operations in it.
- * many	so many processes read at the same time from a null_blk that takes 8
+ * many	a number of processes read at the same time from a null_blk that takes 8
  *	requests at once and 400 us for each, so that the others wait in the
  *	scheduler: the time that was not idle, for each request that completed.
  *

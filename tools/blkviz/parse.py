@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from . import records
 
-# A record is decoded from a copy of its header; so many headers at a time.
+# A record is decoded from a copy of its header; the headers that are copied at a time.
 CHUNK = 1 << 15
 
 # No disk is larger: a sector beyond it is damage (2^55 sectors are 2^64 bytes).
@@ -27,7 +27,7 @@ SECTOR_LIMIT = 1 << 55
 SPIKE_NS = 10 * 10**9
 LONGEST_NS = 30 * 86400 * 10**9
 
-# So many problems of a file are named; the others are counted.
+# The most problems of a file that are named; the others are counted.
 MOST_PROBLEMS = 100
 
 # More events than this between two neighbours are no loss but a damaged number.

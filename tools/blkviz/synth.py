@@ -166,7 +166,7 @@ class Disk:
         self.events = 0
 
     def play(self, events: int) -> None:
-        """Write at least so many events."""
+        """Write at least this number of events."""
         writer = self.writer
         writer.clock(self.now, 1_700_000_000)
         for player in self.players:
@@ -283,7 +283,7 @@ class Disk:
 
 def make(events: int, *, version: int = 1, order: str = "<", players: list[Player] | None = None,
          seed: int = 1, messages: bool = True, vfs: bool = True) -> Writer:
-    """A recording of about so many events."""
+    """A recording of about this number of events."""
     writer = Writer(version, order)
     disk = Disk(writer, players or default_players(), seed=seed, messages=messages, vfs=vfs)
     disk.play(events)

@@ -355,7 +355,7 @@ def guest_options(kernel: Path = KERNEL, otherwise: str = "build/uml/vmlinux") -
     parent = argparse.ArgumentParser(add_help=False, parents=[disks_option()])
     what = f"User-Mode Linux to boot (default: {otherwise})"
     parent.add_argument("--kernel", type=Path, default=kernel, metavar="PATH", help=what)
-    what = "end a guest after so many seconds of real time (default: 300)"
+    what = "end a guest after this number of seconds of real time (default: 300)"
     parent.add_argument("--limit", type=float, default=300, metavar="S", help=what)
     return parent
 

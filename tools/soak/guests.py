@@ -157,9 +157,9 @@ class Watch:
         )
 
 
-def refuse_unfit_kernel(folder: Path) -> None:
-    if (folder / "unfit").exists():
-        raise ToolError(f"this kernel {(folder / 'unfit').read_text().strip()}; see --kernel", EXIT_USAGE)
+def check_kernel(folder: Path) -> None:
+    if (folder / "refused").exists():
+        raise ToolError(f"this kernel {(folder / 'refused').read_text().strip()}; see --kernel", EXIT_USAGE)
 
 
 def run_guest(guests: SoakGuests, task: Task, bounds: Bounds, progress: Callable[[Judge], None]) -> Outcome:
@@ -193,7 +193,7 @@ def run_guest(guests: SoakGuests, task: Task, bounds: Bounds, progress: Callable
                 guests.stop()
                 thread.join()
         watch.look()
-        refuse_unfit_kernel(folder)
+        check_kernel(folder)
         for error in failure:
             if isinstance(error, Stopped):
                 raise error

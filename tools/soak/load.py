@@ -64,7 +64,7 @@ RATE_MAX = 16 << 20
 
 # What else a turn of the disk may take. A drive that reorders lets a request wait
 # for so long, and then serves the up to 32 that have waited as long, at 18 ms each
-# on the disk that has so many.
+# on the slowest disk that has as many tags.
 REORDER_MS = 100
 DRIVE_NS = (REORDER_MS + 32 * 18) * MSEC
 # The queue is frozen until all that wait have been served when the scheduler or

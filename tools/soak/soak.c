@@ -159,7 +159,7 @@ static int samples_fd = -1;
 
 /* ---- chance ---------------------------------------------------------- */
 
-/* Whether something happens that happens so many times in a hundred. */
+/* Whether something happens that has this probability, in percent. */
 static bool chance(uint64_t *state, unsigned int percent)
 {
 	return draw_below(state, 100) < percent;
@@ -871,7 +871,7 @@ static void draw_region(uint64_t *state, const struct disk *d, struct slot *s)
 		s->length = d->bytes / MIB * MIB - s->offset;
 }
 
-/* At most so many requests end before an operation does. */
+/* The most requests that end before an operation does. */
 static unsigned int requests_of(const struct slot *s)
 {
 	uint64_t bytes = s->size;
@@ -1242,9 +1242,9 @@ static void run_phase(uint64_t *state)
 }
 
 /* A kernel that cannot be soaked at all: not a failure of it. */
-static void __attribute__((noreturn)) unfit(const char *why)
+static void __attribute__((noreturn)) refuse(const char *why)
 {
-	write_result("unfit", why);
+	write_result("refused", why);
 	power_off();
 }
 
@@ -1256,7 +1256,7 @@ static void check_kernel(void)
 	unsigned int nr = 0;
 
 	if (syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_BW(1, 0)))
-		unfit("has no class BW");
+		refuse("has no class BW");
 	syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO(IOPRIO_CLASS_BE, 4));
 	snprintf(path, sizeof(path), "/sys/block/%s/queue/scheduler", shared->disks[0].name);
 	read_file(path, text, sizeof(text));
@@ -1264,7 +1264,7 @@ static void check_kernel(void)
 		if (strstr(text, s->choices[i]))
 			s->choices[nr++] = s->choices[i];
 		else if (!i)
-			unfit("has not the scheduler that is to be soaked");
+			refuse("has not the scheduler that is to be soaked");
 	}
 	s->nr = nr;
 }

@@ -150,7 +150,7 @@ function surface(canvas) {
 }
 
 /**
- * Round steps of a scale with about so many of them.
+ * The round step of a scale that has about this number of steps.
  * @param {number} range @param {number} count
  */
 function niceStep(range, count) {

@@ -463,7 +463,7 @@ function drawHead(canvas, trace, view, shown) {
 }
 
 /**
- * So many points that each is a pixel; the kinds differ by their size as well.
+ * Points, too many to be more than a pixel each; the kinds differ by their size as well.
  * @param {Context} g @param {Uint8Array} points @param {number} columns @param {number} rows
  */
 function headPoints(g, points, columns, rows) {

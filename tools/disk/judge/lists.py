@@ -10,7 +10,7 @@ from dataclasses import dataclass
 SEED = 1
 REQUESTS = 2000
 SMALL, LARGE = 8, 128  # sectors: 4 KiB and 64 KiB
-RUNS, RUN_LENGTH = 16, 64  # sequential: so many places, evenly spread, and so many requests at each
+RUNS, RUN_LENGTH = 16, 64  # sequential: places, evenly spread, and requests at each
 SIZES = (8, 16, 32, 64, 128, 256)
 THINK_US = 10000  # mixed: the longest time between two requests
 PHASES = ("random read",) * 5 + ("random write",) * 2 + ("sequential reads", "sequential writes")

@@ -106,7 +106,7 @@ def test_guest_that_hangs_is_ended_after_the_limit(tmp_path: Path) -> None:
 
 
 def test_kernel_without_the_class_is_bad_use(tmp_path: Path) -> None:
-    done = run(tmp_path, "echo has no class BW > $folder/unfit; echo 1 > $folder/done\n")
+    done = run(tmp_path, "echo has no class BW > $folder/refused; echo 1 > $folder/done\n")
     assert done.returncode == 2
     assert "this kernel has no class BW" in done.stderr
 
