@@ -19,6 +19,7 @@ ELSEWHERE = ("Documentation/", "tools/", "samples/")  # than in the kernel
 TEST = re.compile(r"[-_](?:test|kunit)\.c$")
 HEAD = re.compile(r"^diff --git a/(\S+) b/(\S+)$")
 HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+DISK_MODEL = "drivers/block/null_blk/"  # what figures of the disk alone depend on
 END = 1 << 40  # of a file that is not known
 
 # Lines first to last of the base (without last), or a line that a patch added.
@@ -26,11 +27,12 @@ Part = tuple[int, int] | str
 
 
 @functools.cache
-def code_id(root: Path = ROOT) -> str:
-    """The C sources and headers that the patches leave, without tests, as a short digest."""
+def code_id(root: Path = ROOT, folder: str = "") -> str:
+    """The C sources and headers that the patches leave, without tests, as a short digest; of one @folder, or all."""
     names = [line.partition("#")[0].strip() for line in (root / "series").read_text().splitlines()]
     files = left_by((root / "patches" / name).read_text(errors="replace") for name in names if name)
-    code = sorted((name, joined(parts)) for name, parts in files.items())  # a file that is gone has no part
+    code = sorted((name, joined(parts)) for name, parts in files.items()  # a file that is gone has no part
+                  if name.startswith(folder))
     return hashlib.sha256(repr(code).encode()).hexdigest()[:12]
 
 
@@ -39,9 +41,9 @@ def is_code(name: str) -> bool:
     return name.endswith((".c", ".h")) and not name.startswith(ELSEWHERE) and not TEST.search(name)
 
 
-def of_patches(code: str) -> str:
+def of_patches(code: str, folder: str = "") -> str:
     """The line that a page of figures has, of which code they are."""
-    return f"Of the patches {code}."
+    return f"Of {folder.rstrip('/')} of the patches {code}." if folder else f"Of the patches {code}."
 
 
 def left_by(patches: Iterable[str]) -> dict[str, list[Part]]:

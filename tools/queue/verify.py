@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.base.patched import code_id, of_patches
+from tools.base.patched import DISK_MODEL, code_id, of_patches
 
 from .checkpatch import checkpatch_findings
 from .common import Project, git, git_out, locked, run
@@ -27,9 +27,10 @@ from .source import fetch
 from .stamps import Stamps
 from .tree import SNIPPET, compare_mirror, format_patches, queue_patches
 
-# Pages of figures, and what makes them again.
-PAGES = {"Documentation/queue/evaluation.md": "tools/lab/lab run --all && tools/lab/lab report",
-         "Documentation/queue/coverage.md": "make coverage COVERAGE_ARGS=--write"}
+# Pages of figures: the folder whose code they are of, if not all of it, and what makes them again.
+PAGES = {"Documentation/queue/evaluation.md": ("", "tools/lab/lab run --all && tools/lab/lab report"),
+         "Documentation/queue/coverage.md": ("", "make coverage COVERAGE_ARGS=--write"),
+         "Documentation/queue/disk-judge.md": (DISK_MODEL, "tools/disk/disk judge --write")}
 
 
 def verify(project: Project, kernel: str | None, again: bool = False) -> list[Finding]:
@@ -54,15 +55,15 @@ def verify(project: Project, kernel: str | None, again: bool = False) -> list[Fi
             measured("quilt push -a", f"on linux {base.version}", quilt_problems, project, linux, patches),
             measured("options", ", ".join(f"configs/{name}.config" for name in OWN),
                      option_problems, project, linux),
-            *(measured("page", page, page_problems, project, page, command) for page, command in PAGES.items()),
+            *(measured("page", page, page_problems, project, page, *how) for page, how in PAGES.items()),
             *group_findings(project, linux, patches),
             *checkpatch_findings(project, linux, patches, Stamps(project, again))]
 
 
-def page_problems(project: Project, name: str, command: str) -> list[str]:
+def page_problems(project: Project, name: str, folder: str, command: str) -> list[str]:
     """Whether a page has figures of other code than that of the patches."""
     page = project.root / name
-    line = of_patches(code_id(project.root))
+    line = of_patches(code_id(project.root, folder), folder)
     if not page.is_file() or line in page.read_text().splitlines():
         return []
     return [f"is not '{line[:-1]}': `{command}` makes it again"]

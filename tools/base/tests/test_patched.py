@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.base.patched import END, code_id, joined, left_by, of_patches
+from tools.base.patched import DISK_MODEL, END, code_id, joined, left_by, of_patches
 from tools.base.paths import ROOT
 
 BASE = "".join(f"line {n}\n" for n in range(1, 41))
@@ -110,5 +110,15 @@ def test_files_of_the_queue_are_those_that_git_makes(tmp_path: Path) -> None:
     assert left_by(texts)[name] == (tmp_path / name).read_text().splitlines()
 
 
+def test_code_of_a_folder_has_another_name_only_when_a_file_there_changes(tmp_path: Path) -> None:
+    model: Step = {"drivers/block/null_blk/new.c": ONE}
+
+    def of_model(name: str, *steps: Step) -> str:
+        return code_id(project(tmp_path / name, patches(tmp_path / f"tree-{name}", *steps)), DISK_MODEL)
+
+    assert of_model("a", model) == of_model("b", model, {"block/old.c": ONE}) != of_model("c", {"block/old.c": ONE})
+
+
 def test_the_line_of_a_page() -> None:
     assert of_patches("0123456789ab") == "Of the patches 0123456789ab."
+    assert of_patches("0123456789ab", DISK_MODEL) == "Of drivers/block/null_blk of the patches 0123456789ab."

@@ -301,7 +301,8 @@ def test_page_keeps_what_was_written_by_hand(tmp_path: Path) -> None:
     path.write_text(f"before\n{page.BEGIN}old\n{page.END}after\n")
     page.write(TIMES, path, tmp_path / "one.svg")
     text = path.read_text()
-    assert text.startswith(f"before\n{page.BEGIN}Of the patches ") and text.endswith(f"{page.END}after\n")
+    assert text.startswith(f"before\n{page.BEGIN}Of drivers/block/null_blk of the patches ")
+    assert text.endswith(f"{page.END}after\n")
     assert "| d | mixed | 1.950 | 2.000 | +2.6% | 3.6% | ok |" in page.figures(text)
     page.write(TIMES, path, tmp_path / "two.svg")
     assert path.read_text() == text

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.base.patched import code_id, of_patches
+from tools.base.patched import DISK_MODEL, code_id, of_patches
 from tools.queue import tree as tree_module
 from tools.queue.tests.trial import CHECKPATCH, Queue
 
@@ -329,6 +329,20 @@ def test_verify_sees_a_page_of_other_patches(two_patches: Queue, page: str, comm
     wrong, what = failed(two_patches)
     assert wrong == f"FAIL page: {name}"
     assert what.startswith("     is not 'Of the patches ") and command in what
+
+
+def test_verify_sees_a_page_of_another_disk_model_and_no_other_change(two_patches: Queue) -> None:
+    path = two_patches.root / "Documentation/queue/disk-judge.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"# Figures\n\n{of_patches(code_id(two_patches.root, DISK_MODEL), DISK_MODEL)}\n")
+    two_patches.commit("block: four", {"block/four.c": "int four;\n"})
+    two_patches.works("export")
+    assert failed(two_patches) == []
+    two_patches.commit("null_blk: five", {"drivers/block/null_blk/five.c": "int five;\n"})
+    two_patches.works("export")
+    wrong, what = failed(two_patches)
+    assert wrong == "FAIL page: Documentation/queue/disk-judge.md"
+    assert what.startswith("     is not 'Of drivers/block/null_blk of the patches ") and "disk judge --write" in what
 
 
 def test_verify_sees_an_option_that_no_patch_adds(two_patches: Queue) -> None:
