@@ -34,6 +34,7 @@ from tools.base.files import write_whole
 from tools.base.patched import code_id, of_patches
 from tools.base.paths import BUILD, DOCUMENTS, ROOT, TOOLS
 from tools.base.text import markdown
+from tools.vm.reports import scan
 
 LINUX = BUILD / "linux"
 OUT = BUILD / "coverage"
@@ -64,6 +65,7 @@ class Part:
     build: Path
     command: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
+    console: Path | None = None  # what the kernel said, where the tests do not look at it
 
 
 def guests(flavour: str, *more: str) -> Part:
@@ -77,7 +79,7 @@ def guests(flavour: str, *more: str) -> Part:
 PARTS = {
     "kunit": Part("KUnit tests", UML, [
         sys.executable, str(LINUX / "tools/testing/kunit/kunit.py"), "exec", "--arch", "um",
-        "--build_dir", str(UML), "--kernel_args", "kunit.autorun=1"]),
+        "--build_dir", str(UML), "--kernel_args", "kunit.autorun=1"], console=UML / "test.log"),
     "lab": Part("tools/lab", UML, [*PYTEST, str(ROOT / "tools/lab")],
                 {"LAB_KERNEL": str(UML / "linux")}),
     "soak": Part("tools/soak", UML, [*PYTEST, str(ROOT / "tools/soak")],
@@ -164,6 +166,8 @@ def run_part(name: str) -> None:
         raise ToolError(f"{name}: the tests left no counts; see build/coverage/{name}.log")
     merge([trace for trace in traces if trace], OUT / f"{name}.json")
     failed = f", tests FAILED (build/coverage/{name}.log)" if code else ""
+    if part.console and (reports := scan(part.console.read_text(errors="replace"))):
+        failed += f", the kernel says: {reports[0]} (all of it in {part.console})"
     say(f"{name}: {time.monotonic() - begin:.0f} s{failed}")
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import signal
@@ -67,6 +68,21 @@ def reasons(tmp_path: Path, *lines: str) -> Path:
     path.write_text(f'[[branch]]\nfile = "{CFQ}"\nfunction = "one"\nlines = {list(lines)}\n'
                     'reason = """\nnobody\ncan"""\n')
     return path
+
+
+def test_what_the_kernel_complains_of_during_kunit_is_told(
+        tool: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    build = tool.OUT / "uml"
+    build.mkdir()
+    part = dataclasses.replace(tool.PARTS["kunit"], build=build, console=build / "test.log")
+    monkeypatch.setattr(tool, "UML", build)
+    monkeypatch.setitem(tool.PARTS, "kunit", part)
+    monkeypatch.setattr(tool, "run_tests", lambda *_args: 0)
+    monkeypatch.setattr(tool, "read_counts", lambda _build, _folder, trace: trace)
+    for said, told in (("all is well", False), ("WARNING: possible circular locking", True)):
+        (build / "test.log").write_text(f"[    1.000000] {said}\n")
+        tool.run_part("kunit")
+        assert (f"the kernel says: [    1.000000] {said}" in capsys.readouterr().err) == told
 
 
 def test_lines_that_the_queue_does_not_add_are_left_out(tool: ModuleType, tmp_path: Path) -> None:
