@@ -10,18 +10,8 @@
 
 #include <linux/blktrace_api.h>
 
-/* What the second version of the records has, as far as it is needed here */
-struct record2 {
-	__u32 magic, sequence;
-	__u64 time, sector;
-	__u32 bytes, pid;
-	__u64 action;
-	__u32 device, cpu;
-	__u16 error, pdu_len;
-	__u8 pad[12];
-};
-
-#define VERSION2	0x08
+/* BLK_TN_MESSAGE, which is of a type (u64) that user space does not have */
+#define MESSAGE		(__BLK_TN_MESSAGE | BLK_TC_NOTIFY << BLK_TC_SHIFT)
 
 /* The next four bytes that may begin a record; how many others were skipped. */
 static int find_record(__u32 *magic, unsigned long *skipped)
@@ -45,7 +35,7 @@ int main(void)
 {
 	union {
 		struct blk_io_trace v1;
-		struct record2 v2;
+		struct blk_io_trace2 v2;
 	} t;
 	size_t left = sizeof(t.v2) - sizeof(t.v1);
 	size_t magic = sizeof(t.v1.magic);
@@ -57,7 +47,7 @@ int main(void)
 		unsigned long long action = t.v1.action;
 		unsigned int pid = t.v1.pid, len = t.v1.pdu_len;
 
-		if ((t.v1.magic & 0xff) == VERSION2) {
+		if ((t.v1.magic & 0xff) == BLK_IO_TRACE2_VERSION) {
 			if (fread((char *)&t + sizeof(t.v1), left, 1, stdin) != 1)
 				return 1;
 			action = t.v2.action;
@@ -67,7 +57,7 @@ int main(void)
 		if (len && fread(data, len, 1, stdin) != 1)
 			return 1;
 		records++;
-		if ((__u32)action == BLK_TN_MESSAGE)
+		if ((__u32)action == MESSAGE)
 			printf("%llu %u %.*s\n", (unsigned long long)t.v1.time,
 			       pid, (int)len, data);
 	}

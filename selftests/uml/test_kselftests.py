@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kselftests of tools/testing/selftests/cfq that need no other hardware than a guest in virtual time has.
+"""Kselftests of the queue that need no other hardware than a guest in virtual time has.
 
-All of them run in QEMU (selftests/vm/test_kselftests.py); these, of the VFS messages and of tags, also here,
-where a guest boots in a second.
+All of them run in QEMU (selftests/vm/test_kselftests.py); these, of the VFS messages, of tags and of
+null_blk's priorities, also here, where a guest boots in a second.
 """
 
 from __future__ import annotations
@@ -12,29 +12,33 @@ from pathlib import Path
 
 import pytest
 
-from selftests.vm.guests import linux
+from selftests.vm.guests import kernel_headers, linux
 from tools.vm import uml
 from tools.vm.programs import build_static
 
-PROGRAMS = ("cfq_aio", "cfq_messages", "cfq_vfs")
-TESTS = ("test_depth.sh", "test_vfs_messages.sh", "test_vfs_names.sh", "test_vfs_where.sh")
+PROGRAMS = {"cfq": ("cfq_aio", "cfq_messages", "cfq_vfs"), "null_blk": ("null_blk_reads",)}
+TESTS = {"test_depth.sh": "cfq", "test_vfs_messages.sh": "cfq", "test_vfs_names.sh": "cfq",
+         "test_vfs_where.sh": "cfq", "test_priority.sh": "null_blk"}
 
 
 @pytest.mark.parametrize("name", TESTS)
 def test_kselftest(kernel: Path, tmp_path: Path, name: str) -> None:
-    folder = linux() / "tools/testing/selftests/cfq"
+    target = TESTS[name]
+    folder = linux() / "tools/testing/selftests" / target
     if not folder.is_dir():
         pytest.skip("no kernel tree: `make tree` makes it")
     out = tmp_path / "out"
-    out.mkdir()
-    for script in (name, "cfq_common.sh"):
-        shutil.copy(folder / script, out)
-    for program in PROGRAMS:
-        build_static(folder / f"{program}.c", out, "-Wno-unused-parameter")
+    (out / target).mkdir(parents=True)
+    for script in (name, f"{target}_common.sh"):
+        shutil.copy(folder / script, out / target)
+    shutil.copytree(folder.parent / "kselftest", out / "kselftest")
+    headers = kernel_headers()
+    for program in PROGRAMS[target]:
+        build_static(folder / f"{program}.c", out / target, "-Wno-unused-parameter", headers)
     console = uml.run_commands(f"""
 mkdir /dev/tmp && mount -t tmpfs tmpfs /dev/tmp && export TMPDIR=/dev/tmp && cd /dev/tmp
 mount -t debugfs debugfs /sys/kernel/debug
-$OUT/{name} > $OUT/said 2>&1
+$OUT/{target}/{name} > $OUT/said 2>&1
 echo $? > $OUT/code
 """, out, kernel)
     assert (out / "code").is_file(), console

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.base.paths import ROOT
+from tools.base.paths import BUILD, ROOT
 from tools.check.seed import seed
+from tools.queue.common import locked
 from tools.queue.kselftests import KSELFTESTS
 from tools.vm import (
     Result,
@@ -226,12 +227,25 @@ def kselftest_folder(name: str = "cfq") -> Path:
     return mirror if mirror.is_dir() else linux() / "tools/testing/selftests" / name
 
 
+def kernel_headers() -> str:
+    """An option for gcc: the headers of that tree for user space, which know more than this machine's."""
+    folder = BUILD / "kselftest-headers"
+    with locked(folder / "lock"):
+        done = subprocess.run(["make", "-s", "-C", str(linux()), f"O={folder}", "headers"],
+                              check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise VMError(f"the kernel's headers cannot be made: {done.stderr.strip()[-300:]}")
+    (folder / "made").touch()
+    return f"-isystem{folder / 'usr/include'}"
+
+
 def run_kselftests(flavour: str, out: Path, timeout: float) -> Campaign:
     """Install the queue's targets for the guest and run all of them there."""
     installed = out / "kselftest"
     done = subprocess.run(
         ["make", "-s", "-C", str(linux() / "tools/testing/selftests"), f"TARGETS={' '.join(KSELFTESTS)}",
-         f"O={out / 'kselftest-build'}", f"KSFT_INSTALL_PATH={installed}", "install"],
+         f"O={out / 'kselftest-build'}", f"KSFT_INSTALL_PATH={installed}",
+         f"KHDR_INCLUDES={kernel_headers()}", "install"],
         check=False, capture_output=True, text=True)
     if done.returncode:
         raise VMError(f"the kselftests cannot be installed: {done.stderr.strip()[-300:]}")
