@@ -18,7 +18,7 @@ import pytest
 
 from tools.blkviz import messages
 from tools.lab import job, stats
-from tools.lab.units import GIB, KIB, MIB, NSEC_PER_MSEC, level_ioprio
+from tools.lab.units import GIB, KIB, MIB, NSEC_PER_MSEC, bw_ioprio, level_ioprio
 from tools.vm import uml
 
 MS = NSEC_PER_MSEC
@@ -321,6 +321,40 @@ def test_idle_class_has_a_request_each_time_that_it_has_waited_too_long(guests: 
     assert len(idle) == seen.counters["aged"] == 7
     # or after the command that was in the drive then
     assert all(0 <= read.took - 300 * MS - COMMAND_NS < COMMAND_NS + CLOCK_READS_NS for read in idle)
+
+
+def test_real_time_reader_keeps_the_disk_when_its_slice_is_over(guests: uml.Guests, tmp_path: Path) -> None:
+    """At that moment it has no request; a best-effort one in between would cost it two ways of the head."""
+    streams = [f"{READER} ioprio={level_ioprio('rt', 4)} {at(0)}", f"{READER} {at(1)}"]
+    real_time, best_effort = run(guests, tmp_path, streams, ms=1000).streams
+    assert best_effort[0].end > real_time[-1].end
+    assert all(close(read.took, COMMAND_NS) for read in real_time[2:])
+
+
+@pytest.mark.parametrize("share", [95, 10])
+def test_who_starves_behind_a_better_class_has_a_twentieth_of_the_time(
+    guests: uml.Guests, tmp_path: Path, share: int
+) -> None:
+    """All that wait, not each a request now and then; the share beside reservations has no say in it.
+
+    In 4 s 200 ms, 100 commands.
+    """
+    streams = [f"{READER} ioprio={level_ioprio('rt', 4)} {at(0)}"]
+    streams += [f"{READER} {at(1 + number % 15)}" for number in range(20)]
+    tunables = {"prio_aging_ms": 500, "bw_share_percent": share}
+    real_time, *best_effort = run(guests, tmp_path, streams, ms=4000, tunables=tunables).streams
+    counts = [len(stream) for stream in best_effort]
+    assert 80 <= sum(counts) <= 110
+    assert min(counts) >= 2
+    assert len(real_time) > 0.94 * 2000
+
+
+def test_who_has_asked_for_more_than_is_reserved_is_let_through_by_age(guests: uml.Guests, tmp_path: Path) -> None:
+    """8 MiB at 128 KiB/s would take a minute behind best effort that never pauses."""
+    streams = [f"stream direct=1 size={8 * MIB} ioprio={bw_ioprio(128 * KIB, 200)} {at(0)}", f"{READER} {at(1)}"]
+    reserved, best_effort = run(guests, tmp_path, streams, ms=4000, tunables={"prio_aging_ms": 500}).streams
+    assert reserved[0].took < 3000 * MS
+    assert len(best_effort) > 0.9 * 2000
 
 
 def test_idle_class_leaves_tags_to_others(guests: uml.Guests, tmp_path: Path) -> None:

@@ -109,6 +109,13 @@ scenario_reserved_on_scsi_ata_and_nvme()
 				fail "$driver: io_uring: errno $?"
 		done
 		counted "$name" dispatched_BW
+		# of SCSI disks what the disk takes, not what the host adapter has tags for
+		if [ -w "/sys/block/$name/device/queue_depth" ]; then
+			echo 1 > "/sys/block/$name/device/queue_depth" ||
+				fail "$driver: no queue depth of 1"
+			grep -q " drive_depth 1 " "/sys/kernel/debug/block/$name/sched/state" ||
+				fail "$driver: the drive's depth is not 1: $(cat "/sys/kernel/debug/block/$name/sched/state")"
+		fi
 		choose "$name" none
 	done
 	echo "drivers:$seen"
