@@ -28,7 +28,7 @@ SHOWN = [
     ("writers", "^cfq", 20),
     ("slice-order", "^cfq", 20),
     ("collaboration", "^cfq", 20),
-    ("streams-limit", "^cfq.* depth1 N=2[45]", 60),
+    ("streams-limit", "^cfq.* depth1 N=2(4|5)", 60),
     ("streams-isolation", "^cfq.* seed=1 load=full", 60),
     ("zones", "^cfq", 10),
     ("actuators", "^(none|cfq).* load=random", 10),
