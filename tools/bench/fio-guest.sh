@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# In the guest: one null_blk disk, the jobs under each scheduler, and two videos
-# with a reservation beside greedy readers.
-# usage: fio-guest.sh SECONDS STREAM-SECONDS JOBFOLDER PRESET|- BWCTL|- SCHEDULER...|all
+# In the guest: one null_blk disk, the jobs under each scheduler, and players
+# beside greedy readers.
+# usage: fio-guest.sh SECONDS PLAYER-SECONDS JOBFOLDER PRESET|- BWCTL|- SCHEDULER...|all
 set -eu
 
-seconds=$1 stream_seconds=$2 jobs=$3 preset=$4 bwctl=$5
+seconds=$1 player_seconds=$2 jobs=$3 preset=$4 bwctl=$5
 shift 5
 
 disk=/sys/kernel/config/nullb/table # becomes /dev/table
@@ -31,20 +31,25 @@ for scheduler in "${list[@]}"; do
 		--output="$VM_OUT/$scheduler.json" "$jobs/jobs.fio"
 done
 
-# Under every scheduler the videos ask for the same reservation.
-export FIO_DEVICE=/dev/table FIO_SECONDS=$stream_seconds
-for scheduler in cfq mq-deadline bfq; do
+# The players have a reservation of just what they read, or else class RT, where the scheduler knows it.
+export FIO_DEVICE=/dev/table FIO_SECONDS=$player_seconds
+for scheduler in cfq mq-deadline bfq none; do
 	[ "$bwctl" != - ] && [ "$(cat "$disk/rot/model" 2> /dev/null)" = 1 ] || break
 	grep -qw "$scheduler" "$queue/scheduler" || continue
+	case $scheduler in
+	cfq) class=("$bwctl" run --quiet --rate 3M --delay 1000ms --) ;;
+	none) class=() ;;
+	*) class=(ionice -c realtime) ;;
+	esac
 	echo "$scheduler" > "$queue/scheduler"
-	echo 256 > "$queue/nr_requests"
-	echo "streams: $scheduler"
-	fio --output-format=json --output="$VM_OUT/greedy-$scheduler.json" \
-		"$jobs/greedy.fio" &
-	"$bwctl" run --quiet --rate 3M --delay 50ms -- \
-		fio --output-format=json+ --output="$VM_OUT/video-$scheduler.json" \
-		"$jobs/video.fio"
-	wait
+	[ "$scheduler" = none ] || echo 256 > "$queue/nr_requests"
+	echo 128 > "$queue/read_ahead_kb"
+	echo 3 > /proc/sys/vm/drop_caches
+	echo "players: $scheduler"
+	fio --output-format=json --output="$VM_OUT/greedy-$scheduler.json" "$jobs/greedy.fio" &
+	greedy=$!
+	"${class[@]}" fio --output-format=json+ --output="$VM_OUT/players-$scheduler.json" "$jobs/players.fio"
+	wait "$greedy"
 done
 echo 0 > "$disk/power"
 rmdir "$disk"

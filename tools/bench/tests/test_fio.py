@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import configparser
+import itertools
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -49,9 +52,9 @@ def test_table_has_a_line_for_each_scheduler_in_the_order_of_the_runs(tmp_path: 
     assert lines[-1].split() == ["bfq", "50", "3.0", "2.50", "9.00"]
 
 
-def reader(name: str, bins: dict[str, int] | None) -> dict[str, Any]:
+def reader(name: str, longest_ms: float, bins: dict[str, int] | None = None) -> dict[str, Any]:
     found = job(name)
-    found["read"]["clat_ns"] = {"max": 300_000_000}
+    found["read"]["clat_ns"] = {"max": longest_ms * 1e6}
     if bins is not None:
         found["read"]["clat_ns"]["bins"] = bins
     return found
@@ -71,17 +74,73 @@ def test_late_reads_are_those_above_the_limit() -> None:
     assert fio.late_reads(bins, 250) == 3
 
 
-def test_stream_table_has_videos_before_greedy_readers_and_counts_late_reads() -> None:
-    rows = fio.stream_rows({"jobs": [reader("video A", {"260000000": 4})]},
-                                 {"jobs": [reader("greedy A", None)]})
-    lines = fio.stream_table({"cfq": rows}).splitlines()
-    assert lines[-2].split() == ["cfq", "video", "A", "3.0", "300", "100", "4"]
-    assert lines[-1].split() == ["cfq", "greedy", "A", "3.0", "300", "100", "-"]
+GREEDY = {"jobs": [reader("greedy A", 90), reader("greedy B", 80)]}
 
 
-def test_a_reader_that_read_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="'video A' did not read"):
-        fio.stream_rows({"jobs": [job("video A", ios=0)]}, {"jobs": []})
+def test_players_are_one_row_with_what_best_effort_got() -> None:
+    players = {"jobs": [reader("player", 300, {"260000000": 100}),
+                        reader("player", 1100.2, {"1000000000": 97, "1000000001": 1, "1100000000": 2})]}
+    assert fio.player_row(players, GREEDY) == {"longest_ms": 1100.2, "late": 3, "reads": 200, "best_effort_mib_s": 6.0}
+
+
+def test_player_table_names_the_class_that_the_players_are_in(tmp_path: Path) -> None:
+    for name in ("cfq", "mq-deadline", "none"):
+        (tmp_path / f"players-{name}.json").write_text(
+            "fio: some note\n" + json.dumps({"jobs": [reader("player", 1300.4, {"1300000000": 4})]}))
+        (tmp_path / f"greedy-{name}.json").write_text(json.dumps(GREEDY))
+    lines = fio.player_table(fio.load_players(tmp_path, ["cfq", "mq-deadline", "none"])).splitlines()
+    assert lines[0] == ""
+    assert lines[1].startswith("6 players that read 3 MiB once a second, and 2 greedy readers")
+    assert [line.split("  ")[0] for line in lines[3:]] == ["cfq, players in BW", "mq-deadline, players in RT", "none"]
+    assert lines[-1].split() == ["none", "1300", "4", "100", "6.0"]
+
+
+@pytest.mark.parametrize("jobs", [("players", [job("r", ios=0)]), ("players", [job("r", error=5)]),
+                                  ("greedy", [job("r", ios=0)])])
+def test_a_reader_that_read_nothing_is_refused(jobs: tuple[str, list[dict[str, Any]]]) -> None:
+    found = {"players": {"jobs": [reader("player", 1, {})]}, "greedy": GREEDY, jobs[0]: {"jobs": jobs[1]}}
+    with pytest.raises(ValueError, match="'r' did not read"):
+        fio.player_row(found["players"], found["greedy"])
+
+
+def job_file(name: str) -> configparser.ConfigParser:
+    found = configparser.ConfigParser(allow_no_value=True, interpolation=None)
+    found.read(TOOLS / "bench" / name)
+    return found
+
+
+def test_players_and_greedy_readers_are_what_the_table_says() -> None:
+    players, greedy = job_file("players.fio"), job_file("greedy.fio")
+    assert players.sections() == ["global", "player"]
+    assert players["player"]["numjobs"] == str(fio.PLAYERS)
+    # a second's worth, so once a second
+    assert (players["global"]["bs"], players["global"]["rate"]) == (f"{fio.PLAYER_MIB}M", f"{fio.PLAYER_MIB}M,")
+    assert len(greedy.sections()) - 1 == fio.GREEDY
+    assert "rate" not in greedy["global"]
+    for jobs in (players, greedy):
+        # through the page cache, with the read-ahead that the disk has
+        has = jobs["global"]
+        assert (has["direct"], has["fadvise_hint"], has["rw"], has["ioengine"]) == ("0", "0", "read", "psync")
+
+
+def test_readers_have_a_part_of_the_disk_each() -> None:
+    disk_gib = int(presets.load("barracuda-7200.11").attributes["size"]) / 1024
+    players, greedy = job_file("players.fio"), job_file("greedy.fio")
+    first, step = (int(players["player"][key].rstrip("%")) for key in ("offset", "offset_increment"))
+    percents = [first + step * number for number in range(fio.PLAYERS)]
+    percents += [int(greedy[name]["offset"].rstrip("%")) for name in greedy.sections() if name != "global"]
+    starts = sorted(percent * disk_gib / 100 for percent in percents)
+    gib = int(players["global"]["size"].rstrip("G"))
+    assert gib == int(greedy["global"]["size"].rstrip("G"))
+    assert all(start + gib <= after for start, after in itertools.pairwise([*starts, disk_gib]))
+
+
+def test_the_guest_reserves_what_a_player_reads_and_sets_the_read_ahead() -> None:
+    guest = (TOOLS / "bench/fio-guest.sh").read_text()
+    assert f"--rate {fio.PLAYER_MIB}M --delay {fio.LATE_MS}ms" in guest
+    assert f"echo {fio.READ_AHEAD_KB} > \"$queue/read_ahead_kb\"" in guest
+    tried = re.search(r"^for scheduler in (.*); do$", guest.split("# The players")[1], re.MULTILINE)
+    assert tried and tried[1].split() == list(fio.PLAYERS_IN)
 
 
 def test_it_needs_no_packages_but_virtme_ng(tmp_path: Path) -> None:
