@@ -18,6 +18,7 @@ import pytest
 
 from selftests.docs.patched import attributes, cfq
 from tools.base.paths import ROOT
+from tools.disk import capacity, figures, presets
 
 PAGE = ROOT / "Documentation/queue/administrators.md"
 RULES = ROOT / "configs/udev/90-cfq.rules"
@@ -159,6 +160,29 @@ def test_figures_are_those_of_the_evaluation() -> None:
         elif not row.startswith("|"):
             section = ""
     assert checked > 15
+
+
+def test_the_sum_of_streams_is_that_of_the_tool() -> None:
+    text = " ".join(PAGE.read_text().split())
+    assert f"<= {1 - capacity.MARGIN - (1 - capacity.SHARE_PERCENT / 100):.2f} s" in text
+    assert defaults()["bw_share_percent"] == str(capacity.SHARE_PERCENT) and "5 % for best effort" in text
+    for disk, row in (("cheetah-15k", "15000 rpm"), ("nearline-20tb", "7200 rpm, nearline"),
+                      ("barracuda-7200.11", "7200 rpm, desktop"), ("laptop-5400", "5400 rpm, laptop")):
+        known = figures.compute(presets.load(disk).attributes)
+        assert f"| {row} | {known.seek_avg_ms:g} | {capacity.positioning_ms(known):.1f} |" in text
+
+
+def test_the_example_of_the_sum_is_worked_out() -> None:
+    text = " ".join(PAGE.read_text().split())
+    desktop = figures.compute(presets.load("barracuda-7200.11").attributes)
+    inner, each_ms = capacity.inner_mib(desktop), capacity.positioning_ms(desktop)
+    count = capacity.most([3] * 10, 1, desktop)
+    share = 1 - capacity.SHARE_PERCENT / 100
+    fits, too_much = (capacity.load([3] * 10 + [1] * n, inner, each_ms) - share for n in (count, count + 1))
+    assert f"ten streams of 3 MiB/s and {count} of 1 MiB/s" in text
+    summed = f"{30 + count} / {inner:.1f} + {10 + count} x {each_ms / 1e3:.4f} = {fits:.3f}"
+    assert f"inner cylinders have {inner:.1f} MiB/s: {summed}. One more" in text
+    assert f"One more makes it {too_much:.3f}, too much" in text
 
 
 # --- the udev rule ------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from tools.base import cli
 from tools.base.progress import Progress
 from tools.vm import uml
 
-from . import check, device, figures, presets
+from . import capacity, check, device, figures, presets
 from .judge import compare, derive, page, parameters, plot, run, simulator
 
 
@@ -30,6 +30,7 @@ def _expected(args: argparse.Namespace) -> int:
     for nbytes, name in ((4096, "4k"), (65536, "64k")):
         values[f"random_{name}_ms"] = computed.random_ms(nbytes)
         values[f"random_{name}_kib_s"] = computed.random_kib_s(nbytes)
+    values["positioning_ms"] = capacity.positioning_ms(computed)
     if args.json:
         print(json.dumps({"preset": preset.name, "computed": values, "rated": preset.rated}))
         return 0

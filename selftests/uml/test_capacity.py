@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What administrators.md's sum admits is served in time, on four disks.
+
+The load is that of streams-limit and players, with as many streams of 1 MiB/s as the sum
+admits. The delay that is reserved is a step shorter than the second in which a read has to
+be there, as the page says.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from tools.disk import capacity, figures, presets
+from tools.lab import cli, job, run, units
+from tools.lab import kernel as kernel_under_test
+from tools.lab.results import Result
+from tools.lab.scenario import Group, Priority
+from tools.lab.units import MIB
+from tools.vm import uml
+
+DELAY_MS = 800
+SECONDS = 60
+STARTS = 3  # spread over a second, together, in two halves
+# How many streams of 3 MiB/s there are beside those of 1 MiB/s.
+DISKS = {"barracuda-7200.11": 10, "laptop-5400": 3, "cheetah-15k": 10, "nearline-20tb": 10}
+# Part of the disk: where the files begin, and where they end. The last 20th has the lowest rate.
+EVERYWHERE = 0.05, 0.97
+INNERMOST = 0.95, 0.99
+# Single reads are late on the slower disks, whatever the load, so many of a thousand at most.
+LATE_OF_1000 = {"barracuda-7200.11": 5, "laptop-5400": 5}
+
+
+@pytest.fixture(autouse=True)
+def bandwidth(guests: uml.Guests) -> None:
+    if not kernel_under_test.probe(guests).bw:
+        pytest.skip("the kernel has no BW class")
+
+
+def admitted(disk: str) -> int:
+    """Streams of 1 MiB/s."""
+    return capacity.most([3] * DISKS[disk], 1, figures.compute(presets.load(disk).attributes))
+
+
+def group_of(group: Group, hd: int) -> Group:
+    """A group of a scenario, as many as there are to be and with the delay to be reserved."""
+    if "bw" not in group.priorities:
+        return group
+    rate = units.parse_rate(group.raw["rate"])
+    priorities = {**group.priorities, "bw": Priority(units.bw_ioprio(rate, DELAY_MS), f"BW {DELAY_MS} ms")}
+    raw = {**group.raw, "count": hd} if group.name.startswith("hd") else group.raw
+    return dataclasses.replace(group, raw=raw, priorities=priorities)
+
+
+def late(
+    guests: uml.Guests, monkeypatch: pytest.MonkeyPatch, name: str, disk: str, count: int, where: tuple[float, float]
+) -> dict[str, tuple[int, int]]:
+    """Reads of reserved streams that were late, and those due, in each run of a scenario.
+
+    @count: streams of 1 MiB/s
+    """
+    begin, end = where
+    size = int(presets.load(disk).attributes["size"]) * MIB
+    part = int(size * (end - begin)) // (job.MEDIA_FILES + 1) // MIB * MIB
+    for key, value in {"MEDIA_FROM": begin, "MEDIA_BYTES": part, "DATABASE_BYTES": part, "TREES_TO": 1.0}.items():
+        monkeypatch.setattr(job, key, value)
+    ours = cli.find_scenario(name)
+    scenario = dataclasses.replace(
+        ours,
+        disk=disk,
+        duration_s=SECONDS,
+        vary={**ours.vary, "N": {str(count): count}},
+        groups=[group_of(group, DISKS[disk]) for group in ours.groups],
+        configs=[dataclasses.replace(one, depth=[1]) for one in ours.configs if one.name == "cfq-bw"],
+        expects=[],
+        views=[],
+    )
+    plan = run.make_plan(scenario, cli.DISKS, None, None, None, kernel_under_test.probe(guests))
+    found: list[Result] = []
+    failed = run.run_plans([plan], guests, 2, None, lambda _, result: found.append(result), lambda *_: None)
+    assert failed == []
+    reads = {}
+    for cell in found[0]["cells"]:
+        assert not cell["fallback"]
+        streams = [process for process in cell["processes"] if "misses" in process]
+        due = sum(process["expected"] for process in streams)
+        assert len(streams) == DISKS[disk] + count and due >= len(streams) * (SECONDS - 2)
+        reads[cell["name"]] = sum(process["misses"] for process in streams), due
+    return reads
+
+
+def check(reads: dict[str, tuple[int, int]], disk: str) -> None:
+    for name, (misses, due) in reads.items():
+        assert misses * 1000 <= LATE_OF_1000.get(disk, 0) * due, f"{name}: {misses} of {due}"
+
+
+@pytest.mark.parametrize("where", [EVERYWHERE, INNERMOST], ids=["everywhere", "innermost"])
+@pytest.mark.parametrize("disk", DISKS)
+def test_direct_reads_are_in_time(
+    guests: uml.Guests, monkeypatch: pytest.MonkeyPatch, disk: str, where: tuple[float, float]
+) -> None:
+    assert admitted(disk) > 0
+    check(late(guests, monkeypatch, "streams-limit", disk, admitted(disk), where), disk)
+
+
+@pytest.mark.parametrize("disk", DISKS)
+def test_reads_through_the_page_cache_are_in_time(
+    guests: uml.Guests, monkeypatch: pytest.MonkeyPatch, disk: str
+) -> None:
+    reads = late(guests, monkeypatch, "players", disk, admitted(disk), EVERYWHERE)
+    assert len(reads) == STARTS
+    check(reads, disk)
+
+
+def test_what_is_refused_by_a_quarter_is_late(guests: uml.Guests, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum is not more careful than it has to be, and the load above can fail."""
+    disk = "barracuda-7200.11"
+    known = figures.compute(presets.load(disk).attributes)
+    limit, count = 1.25 * (1 - capacity.MARGIN), admitted(disk)
+    while capacity.load([3] * 10 + [1] * count, capacity.inner_mib(known), capacity.positioning_ms(known)) < limit:
+        count += 1
+    ((misses, due),) = late(guests, monkeypatch, "streams-limit", disk, count, INNERMOST).values()
+    assert misses > due / 100, f"{misses} of {due}, {count} streams"
