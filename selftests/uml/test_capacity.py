@@ -28,8 +28,8 @@ DISKS = {"barracuda-7200.11": 10, "laptop-5400": 3, "cheetah-15k": 10, "nearline
 # Part of the disk: where the files begin, and where they end. The last 20th has the lowest rate.
 EVERYWHERE = 0.05, 0.97
 INNERMOST = 0.95, 0.99
-# Single reads are late on the slower disks, whatever the load, so many of a thousand at most.
-LATE_OF_1000 = {"barracuda-7200.11": 5, "laptop-5400": 5}
+# Of players that all begin at the same moment, whose read-ahead asks for two reads' worth then, one may be late once.
+LATE_TOGETHER = 1
 
 
 @pytest.fixture(autouse=True)
@@ -90,9 +90,10 @@ def late(
     return reads
 
 
-def check(reads: dict[str, tuple[int, int]], disk: str) -> None:
+def check(reads: dict[str, tuple[int, int]]) -> None:
     for name, (misses, due) in reads.items():
-        assert misses * 1000 <= LATE_OF_1000.get(disk, 0) * due, f"{name}: {misses} of {due}"
+        allowed = LATE_TOGETHER if "start=together" in name else 0
+        assert misses <= allowed, f"{name}: {misses} of {due}"
 
 
 @pytest.mark.parametrize("where", [EVERYWHERE, INNERMOST], ids=["everywhere", "innermost"])
@@ -101,7 +102,7 @@ def test_direct_reads_are_in_time(
     guests: uml.Guests, monkeypatch: pytest.MonkeyPatch, disk: str, where: tuple[float, float]
 ) -> None:
     assert admitted(disk) > 0
-    check(late(guests, monkeypatch, "streams-limit", disk, admitted(disk), where), disk)
+    check(late(guests, monkeypatch, "streams-limit", disk, admitted(disk), where))
 
 
 @pytest.mark.parametrize("disk", DISKS)
@@ -110,7 +111,7 @@ def test_reads_through_the_page_cache_are_in_time(
 ) -> None:
     reads = late(guests, monkeypatch, "players", disk, admitted(disk), EVERYWHERE)
     assert len(reads) == STARTS
-    check(reads, disk)
+    check(reads)
 
 
 def test_what_is_refused_by_a_quarter_is_late(guests: uml.Guests, monkeypatch: pytest.MonkeyPatch) -> None:
