@@ -108,8 +108,11 @@ def say(text: str) -> None:
     print(f"coverage: {text}", file=sys.stderr, flush=True)
 
 
-def build_kernels() -> None:
-    for words in (["uml", "--flavour", "um-gcov"], ["kernel", "--flavour", "gcov"]):
+def build_kernels(parts: Sequence[str]) -> None:
+    """Those that the parts run in."""
+    builds = {UML: ["uml", "--flavour", "um-gcov"], X86: ["kernel", "--flavour", "gcov"]}
+    for build in sorted({PARTS[name].build for name in parts}, key=list(builds).index):
+        words = builds[build]
         if subprocess.run([ROOT / "tools/queue/queue", *words], check=False).returncode:
             raise ToolError(f"queue {' '.join(words)} failed; its message is above")
 
@@ -393,7 +396,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def command(args: argparse.Namespace) -> int:
-    build_kernels()
+    build_kernels(args.only)
     forget_other_sources()
     for name in args.only:
         if args.again or not (OUT / f"{name}.json").is_file():
