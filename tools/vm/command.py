@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,11 @@ TCG_FAULT = "Oops: int3:"
 
 # A guest that still runs at this share of its time is stuck: it tells where.
 LAST_WORDS = 0.9
+
+
+# Asks for the signal, then looks whether the runner is still there: prctl(2) says nothing of
+# one that ended before. The environment is env's, since a shell adds to its own.
+GUARD = 'test "$PPID" = {runner} && exec env -i "$@"'
 
 
 class VMError(ToolError):
@@ -72,6 +78,18 @@ class Result:
         if self.exit_code is None:
             said += self.console.splitlines()[-40:]
         return "\n".join(said)
+
+
+def guarded(command: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    """A command that does not outlive this process, even one that is killed and cannot end it.
+
+    @env: all of the command's environment, in this order
+    """
+    given = [*(f"{name}={value}" for name, value in env.items()), *command]
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        return ["env", "-i", *given]
+    return [setpriv, "--pdeathsig", "KILL", "--", "sh", "-c", GUARD.format(runner=os.getpid()), "sh", *given]
 
 
 def collect(where: Path, reports: list[str], timed_out: bool, seconds: float) -> Result:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tools.base.paths import BUILD, ROOT
 
-from .command import Follower, Result, VMError, collect, script, text
+from .command import Follower, Result, VMError, collect, guarded, script, text
 from .programs import HERE as PROGRAMS
 from .programs import lazy_ipi
 from .reports import scan
@@ -94,10 +94,7 @@ def run(
     (where / "command.sh").write_text(script(command, {"VM_STOP": "c", **(env or {})}, timeout, "/dev/console"))
     (where / "folders").write_text(f"{ROOT}\n{Path.cwd()}\n")
 
-    # a guest does not outlive a runner that is killed and cannot end it
-    setpriv = shutil.which("setpriv")
-    guard = [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
-    args = [*guard, str(image.resolve()), *command_line(cpus, memory), *append]
+    args = guarded([str(image.resolve()), *command_line(cpus, memory), *append], _environment())
     start = time.monotonic()
     timed_out = _watch(args, where, start + timeout, live)
     return collect(where, scan(text(where / "console.log"), allow), timed_out, time.monotonic() - start)
@@ -117,7 +114,7 @@ def _watch(args: Sequence[str], where: Path, deadline: float, live: bool) -> boo
     follower = Follower(where / "stdout.log")
     with (where / "console.log").open("wb") as console:
         machine = subprocess.Popen(args, cwd=where, stdin=subprocess.DEVNULL, stdout=console,
-                                   stderr=subprocess.STDOUT, start_new_session=True, env=_environment())
+                                   stderr=subprocess.STDOUT, start_new_session=True)
         try:
             done = False
             while machine.poll() is None and time.monotonic() < deadline:

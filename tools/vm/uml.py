@@ -21,6 +21,7 @@ from pathlib import Path
 from tools.base.cli import EXIT_USAGE, ToolError
 from tools.base.paths import BUILD, ROOT
 
+from .command import guarded
 from .programs import random_numbers
 from .reports import scan
 
@@ -118,8 +119,8 @@ class Guests:
                 if self.stopped:
                     raise Stopped
                 process = subprocess.Popen(
-                    self.command(), cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                    start_new_session=True, env=self.environment(seed))
+                    guarded(self.command(), self.environment(seed)), cwd=folder, stdin=subprocess.DEVNULL,
+                    stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
                 self.running.add(process)
             try:
                 process.wait(self.limit_s)
@@ -134,11 +135,7 @@ class Guests:
 
     def command(self) -> list[str]:
         """The same for each guest of a kernel; it runs in the guest's folder."""
-        # a guest does not outlive a runner that is killed and cannot end it
-        setpriv = shutil.which("setpriv")
-        guard = [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
         return [
-            *guard,
             str(self.kernel),
             "time-travel=inf-cpu",
             # else the host's time of day, another source of random numbers

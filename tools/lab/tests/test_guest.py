@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -46,12 +47,12 @@ def guests_of(folder: Path) -> list[str]:
     return found
 
 
-def wait_for(condition: Any, what: str) -> None:
+def wait_for(condition: Callable[[], bool], what: str | Callable[[], str]) -> None:
     for _ in range(600):
         if condition():
             return
         time.sleep(0.05)
-    raise AssertionError(f"waited in vain for {what}")
+    raise AssertionError(f"waited in vain for {what if isinstance(what, str) else what()}")
 
 
 @pytest.fixture
@@ -257,7 +258,7 @@ def test_interrupt_leaves_no_process_behind(
     wait_for(lambda: len(guests_of(folder)) >= 2, "their processes")
     running.send_signal(number)
     _, errors = running.communicate(timeout=60)
-    wait_for(lambda: not guests_of(folder), "the end of all processes")
+    wait_for(lambda: not guests_of(folder), lambda: f"the end of {guests_of(folder)}")
     if number != signal.SIGKILL:
         assert running.returncode == EXIT_INTERRUPTED
         assert "interrupted" in errors
