@@ -11,14 +11,10 @@ cfq_device
 # name, default, least, most
 table="
 slice_sync_ms		100	1	10000
-slice_async_ms		40	1	10000
 slice_async_rq		2	1	1000
 slice_idle_us		8000	0	1000000
 fifo_expire_sync_ms	125	1	100000
 fifo_expire_async_ms	250	1	100000
-back_seek_max_kb	16384	0	1073741824
-back_seek_penalty	2	1	1000
-quantum			8	1	10000
 idle_grace_ms		200	0	100000
 prio_aging_ms		10000	100	1000000
 bw_bucket_ms		3000	10	10000

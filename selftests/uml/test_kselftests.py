@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Kselftests of the queue that need no other hardware than a guest in virtual time has.
 
-All of them run in QEMU (selftests/vm/test_kselftests.py); these, of the VFS messages, of tags and of
+All of them run in QEMU (selftests/vm/test_kselftests.py); these, of the VFS messages, of merges, of tags and of
 null_blk's priorities, also here, where a guest boots in a second.
 """
 
@@ -16,8 +16,8 @@ from selftests.vm.guests import kernel_headers, linux
 from tools.vm import uml
 from tools.vm.programs import build_static
 
-PROGRAMS = {"cfq": ("cfq_aio", "cfq_messages", "cfq_vfs"), "null_blk": ("null_blk_reads",)}
-TESTS = {"test_depth.sh": "cfq", "test_vfs_messages.sh": "cfq", "test_vfs_names.sh": "cfq",
+PROGRAMS = {"cfq": ("cfq_aio", "cfq_merge", "cfq_messages", "cfq_vfs"), "null_blk": ("null_blk_reads",)}
+TESTS = {"test_depth.sh": "cfq", "test_merges.sh": "cfq", "test_vfs_messages.sh": "cfq", "test_vfs_names.sh": "cfq",
          "test_vfs_where.sh": "cfq", "test_priority.sh": "null_blk"}
 
 

@@ -35,6 +35,7 @@ SHOWN = [
     ("reader-beside-writers", "", 10),
     ("random-reserved", "^cfq", 20),
     ("beside-realtime", "^cfq", 20),
+    ("drive-priority", "^(cfq|mq|bfq).* N=(14|20)", 20),
 ]
 
 

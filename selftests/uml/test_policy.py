@@ -206,12 +206,12 @@ def test_preempted_reader_goes_on_before_one_that_has_waited_less_than_it_lost(
 
 
 def test_synchronous_read_takes_the_disk_from_writeback(guests: uml.Guests, tmp_path: Path) -> None:
-    """In a slice of a second and a thousand requests, a read waits for the write in the drive and no more."""
+    """In a slice of a thousand requests, a read waits for the write in the drive and no more."""
     streams = [
         f"stream write=1 random=1 size=4096 seed=1 {at(0, GIB)}",
         f"{READER} period_ns={50 * MS} start_ns={500 * MS} {at(1)}",
     ]
-    tunables = {"slice_async_ms": 1000, "slice_async_rq": 1000}
+    tunables = {"slice_async_rq": 1000}
     seen = run(guests, tmp_path, streams, ms=2500, tunables=tunables, settings=WRITEBACK, trace="notify")
     reads = seen.streams[1]
     assert len(reads) == 40

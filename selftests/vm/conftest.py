@@ -32,14 +32,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the scenarios that are not for a flavour."""
+    """Leave out the scenarios and kselftests that are not for a flavour."""
     out = []
     for item in items:
         values = getattr(item, "callspec", None)
         # a test of another folder may have a parameter of the same name
-        if values and {"scenario", "flavour"} <= values.params.keys() \
-                and not guests.suits(values.params["scenario"], values.params["flavour"]):
-            out.append(item)
+        if not values or "flavour" not in values.params:
+            continue
+        for parameter, suits in (("scenario", guests.suits), ("kselftest", guests.suits_kselftest)):
+            if parameter in values.params and not suits(values.params[parameter], values.params["flavour"]):
+                out.append(item)
     if out:
         config.hook.pytest_deselected(items=out)
         items[:] = [item for item in items if item not in out]
@@ -77,12 +79,14 @@ def scenarios(request: pytest.FixtureRequest, logs: Path) -> Callable[[str], gue
 
 
 @pytest.fixture(scope="session")
-def kselftests(logs: Path) -> Callable[[str], guests.Campaign]:
+def kselftests(request: pytest.FixtureRequest, logs: Path) -> Callable[[str], guests.Campaign]:
+    """The outcomes of the selected kselftests of a flavour; boots when first asked."""
     done: dict[str, guests.Campaign] = {}
 
     def campaign(flavour: str) -> guests.Campaign:
         if flavour not in done:
-            done[flavour] = guests.run_kselftests(flavour, logs / f"kselftest-{flavour}",
+            names = wanted(request, "kselftest", flavour)
+            done[flavour] = guests.run_kselftests(names, flavour, logs / f"kselftest-{flavour}",
                                                   KSELFTEST_TIMEOUT[flavour])
         return done[flavour]
 

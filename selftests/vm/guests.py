@@ -37,6 +37,9 @@ FLAVOURS = ("plain", "debug", "smp")
 FULL = bool(os.environ.get("VM_FULL"))
 # Where a scenario runs that may: quick, and a fault is reported whatever it breaks.
 USUAL = "smp"
+# Kselftests that compare how much two processes get in real time: in the kernel without debugging, whose machine is
+# the least busy with itself.
+COMPARING = frozenset({"test_bandwidth.sh", "test_classes.sh", "test_depth.sh", "test_shares.sh"})
 # Of the machine as a whole, which boots again after a scenario that hung.
 BOOTS = 4
 MARK = re.compile(r"vm-scenario: (begin|end) (\w+)")
@@ -100,6 +103,11 @@ def suits(scenario: str, flavour: str) -> bool:
     """Whether a scenario runs in this flavour: in one of those that it is for, or with VM_FULL in each."""
     wanted = scenarios()[scenario]
     return flavour in wanted if FULL else flavour == (USUAL if USUAL in wanted else wanted[0])
+
+
+def suits_kselftest(name: str, flavour: str) -> bool:
+    """Whether a kselftest runs in this flavour: in one of them, or with VM_FULL in each."""
+    return FULL or flavour == ("plain" if name in COMPARING else USUAL)
 
 
 def boot(command: str, flavour: str, out: Path, timeout: float,
@@ -211,10 +219,16 @@ STAMPED = 'while IFS= read -r line; do echo "$SECONDS $line"; done'
 STAMP = re.compile(r"^(\d+) (.*)$")
 
 
-def kselftests() -> list[str]:
-    """The kselftests of the scheduler and of null_blk, as their Makefiles name them: each name once."""
-    texts = [(kselftest_folder(name) / "Makefile").read_text() for name in KSELFTESTS]
-    return [test for text in texts for test in re.findall(r"^TEST_PROGS\s*[:+]?=\s*(\S+)", text, re.MULTILINE)]
+def kselftests() -> dict[str, str]:
+    """The kselftests of the scheduler and of null_blk, as their Makefiles name them, with the target of each."""
+    found: dict[str, str] = {}
+    for target in KSELFTESTS:
+        text = (kselftest_folder(target) / "Makefile").read_text()
+        for test in re.findall(r"^TEST_PROGS\s*[:+]?=\s*(\S+)", text, re.MULTILINE):
+            if test in found:
+                raise ValueError(f"{test} is a test of {found[test]} and of {target}: a log would not tell them apart")
+            found[test] = target
+    return found
 
 
 def linux() -> Path:
@@ -239,8 +253,8 @@ def kernel_headers() -> str:
     return f"-isystem{folder / 'usr/include'}"
 
 
-def run_kselftests(flavour: str, out: Path, timeout: float) -> Campaign:
-    """Install the queue's targets for the guest and run all of them there."""
+def run_kselftests(names: Sequence[str], flavour: str, out: Path, timeout: float) -> Campaign:
+    """Install the queue's targets for the guest and run some of their tests there."""
     installed = out / "kselftest"
     done = subprocess.run(
         ["make", "-s", "-C", str(linux() / "tools/testing/selftests"), f"TARGETS={' '.join(KSELFTESTS)}",
@@ -252,7 +266,8 @@ def run_kselftests(flavour: str, out: Path, timeout: float) -> Campaign:
     log = out / "kselftests.log"
     log.unlink(missing_ok=True)
     # The runner opens /dev/stdout again: in a file it would overwrite its own lines.
-    command = f'"$VM_OUT"/kselftest/run_kselftest.sh | {STAMPED}'
+    chosen = " ".join(f"-t {kselftests()[name]}:{name}" for name in names)
+    command = f'"$VM_OUT"/kselftest/run_kselftest.sh {chosen} | {STAMPED}'
     result = boot(shlex.join([str(GUEST / "run"), "--watch", "kselftests", "bash", "-c", command]),
                   flavour, out, timeout, env={"LIMIT": str(round(timeout)), "PATIENCE": "120"})
     text = log.read_text(errors="replace") if log.is_file() else ""

@@ -12,21 +12,16 @@ from selftests.vm import guests
 Kselftests = Callable[[str], guests.Campaign]
 
 
-@pytest.mark.parametrize("name", guests.kselftests())
-def test_kselftest(kselftests: Kselftests, flavour: str, name: str,
+@pytest.mark.parametrize("kselftest", guests.kselftests())
+def test_kselftest(kselftests: Kselftests, flavour: str, kselftest: str,
                    record_property: Callable[[str, object], None]) -> None:
     campaign = kselftests(flavour)
-    assert name in campaign.outcomes, campaign.why
-    outcome = campaign.outcomes[name]
+    assert kselftest in campaign.outcomes, campaign.why
+    outcome = campaign.outcomes[kselftest]
     record_property("seconds", outcome.seconds)
     if outcome.skipped and "slower than the disk" in outcome.log:
         pytest.skip("this machine is slower than the disk")
     assert outcome.ok, outcome.log
-
-
-def test_each_kselftest_has_a_name_of_its_own() -> None:
-    names = guests.kselftests()
-    assert len(set(names)) == len(names)
 
 
 def test_no_kernel_report_during_kselftests(kselftests: Kselftests, flavour: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Figures, not tests: what a request costs, what fio says, how fast the viewer's page is."""
+"""Figures, not tests: what a request costs, what fio says, how fast the viewer's page is, what zeros take."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from tools.base import cli
 
-from . import cost, fio, page
+from . import cost, fio, page, zeros
 
-COMMANDS = {"cost": cost, "fio": fio, "page": page}
+COMMANDS = {"cost": cost, "fio": fio, "page": page, "zeros": zeros}
 
 
 def parser() -> argparse.ArgumentParser:

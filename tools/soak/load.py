@@ -28,14 +28,10 @@ DRIVES = (
 # Values that are drawn for queue/iosched/NAME; the first is the default.
 TUNABLES: dict[str, list[str]] = {
     "slice_sync_ms": ["100", "1", "10", "40", "150"],
-    "slice_async_ms": ["40", "1", "10", "100"],
     "slice_async_rq": ["2", "1", "8", "100"],
     "slice_idle_us": ["8000", "0", "1000", "20000"],
     "fifo_expire_sync_ms": ["125", "1", "1000"],
     "fifo_expire_async_ms": ["250", "1", "1000"],
-    "back_seek_max_kb": ["16384", "0", "1073741824"],
-    "back_seek_penalty": ["2", "1", "1000"],
-    "quantum": ["8", "1", "2", "32"],
     "idle_grace_ms": ["200", "0", "1000"],
     "prio_aging_ms": ["500", "100", "250"],
     "bw_bucket_ms": ["3000", "10", "200", "5000"],

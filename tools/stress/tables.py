@@ -17,14 +17,10 @@ SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq", "cfq")
 # make the disk stand still, part of it.
 CFQ: dict[str, list[str]] = {
     "slice_sync_ms": ["100", "1..300"],
-    "slice_async_ms": ["40", "1..300"],
     "slice_async_rq": ["1..1000"],
     "slice_idle_us": ["0", "8000", "0..30000"],
     "fifo_expire_sync_ms": ["1..100000"],
     "fifo_expire_async_ms": ["1..100000"],
-    "back_seek_max_kb": ["0..1073741824"],
-    "back_seek_penalty": ["1..1000"],
-    "quantum": ["1..10000"],
     "idle_grace_ms": ["0..200"],
     "prio_aging_ms": ["100..500"],
     "bw_bucket_ms": ["10..10000"],

@@ -64,14 +64,10 @@ struct attr {
 /* Documentation/block/cfq-iosched.rst, "Tunables" */
 static struct attr tunables[] = {
 	FILE_OF("slice_sync_ms", DECIMAL, 1, 10000),
-	FILE_OF("slice_async_ms", DECIMAL, 1, 10000),
 	FILE_OF("slice_async_rq", DECIMAL, 1, 1000),
 	FILE_OF("slice_idle_us", DECIMAL, 0, 1000000),
 	FILE_OF("fifo_expire_sync_ms", DECIMAL, 1, 100000),
 	FILE_OF("fifo_expire_async_ms", DECIMAL, 1, 100000),
-	FILE_OF("back_seek_max_kb", DECIMAL, 0, 1073741824),
-	FILE_OF("back_seek_penalty", DECIMAL, 1, 1000),
-	FILE_OF("quantum", DECIMAL, 1, 10000),
 	FILE_OF("idle_grace_ms", DECIMAL, 0, 100000),
 	FILE_OF("prio_aging_ms", DECIMAL, 100, 1000000),
 	FILE_OF("bw_bucket_ms", DECIMAL, 10, 10000),

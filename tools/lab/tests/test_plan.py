@@ -178,7 +178,7 @@ def test_bad_scenario_runs_nothing(
     ("lines", "refused", "at", "key"),
     [
         ("set = { slice_snc_ms = 50 }", "iosched/slice_snc_ms", "set", "config.0.set.slice_snc_ms"),
-        ("set = { quantum = 5 }\nqueue = { rotatonal = 1 }", "rotatonal", "queue", "config.0.queue.rotatonal"),
+        ("set = { slice_async_rq = 5 }\nqueue = { rotatonal = 1 }", "rotatonal", "queue", "config.0.queue.rotatonal"),
         ("", "rot0/rot/model", '"rot/model"', "disk_set.rot/model"),
         ("", "rot0/power", "[disk_set]", "disk_set"),
     ],

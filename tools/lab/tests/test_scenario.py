@@ -88,10 +88,10 @@ def parse(source: str) -> scenario.Scenario:
         ),
         (
             "[[group]]",
-            '[[config]]\nscheduler = "cfq"\nset = { quantum = "" }\n\n[[group]]',
+            '[[config]]\nscheduler = "cfq"\nset = { slice_async_rq = "" }\n\n[[group]]',
             "set",
             "config.0.set",
-            "'quantum' must be one line that is not empty",
+            "'slice_async_rq' must be one line that is not empty",
         ),
         (
             "[[group]]",

@@ -90,3 +90,23 @@ def test_each_scenario_runs_in_one_kernel_and_in_full_in_all_that_it_is_for(monk
         for name, wanted in guests.scenarios().items():
             runs = {flavour for flavour in guests.FLAVOURS if guests.suits(name, flavour)}
             assert runs == set(wanted) if full else len(runs) == 1 and runs <= set(wanted), name
+
+
+def test_each_kselftest_runs_in_one_kernel_and_in_full_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    booted = {step.kernels[0] for step in steps() if step.name.startswith("kselftests-") and not step.extra}
+    for full, number in ((False, 1), (True, len(guests.FLAVOURS))):
+        monkeypatch.setattr(guests, "FULL", full)
+        for name in guests.kselftests():
+            runs = {flavour for flavour in guests.FLAVOURS if guests.suits_kselftest(name, flavour)}
+            assert len(runs) == number and (full or runs <= booted), name
+
+
+def test_kselftests_that_compare_processes_are_there() -> None:
+    assert guests.kselftests().keys() > guests.COMPARING
+
+
+def test_two_kselftests_of_one_name_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "Makefile").write_text("TEST_PROGS := test_a.sh\n")
+    monkeypatch.setattr(guests, "kselftest_folder", lambda _name: tmp_path)
+    with pytest.raises(ValueError, match="test_a.sh is a test of cfq and of null_blk"):
+        guests.kselftests()
