@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from tools.base import cli
 
-from . import cost, fio, page, zeros
+from . import cost, fio, page, timer, zeros
 
-COMMANDS = {"cost": cost, "fio": fio, "page": page, "zeros": zeros}
+COMMANDS = {"cost": cost, "fio": fio, "page": page, "timer": timer, "zeros": zeros}
 
 
 def parser() -> argparse.ArgumentParser:
