@@ -266,7 +266,8 @@ def run_kselftests(names: Sequence[str], flavour: str, out: Path, timeout: float
     log = out / "kselftests.log"
     log.unlink(missing_ok=True)
     # The runner opens /dev/stdout again: in a file it would overwrite its own lines.
-    chosen = " ".join(f"-t {kselftests()[name]}:{name}" for name in names)
+    targets = kselftests()
+    chosen = " ".join(f"-t {targets[name]}:{name}" for name in names)
     command = f'"$VM_OUT"/kselftest/run_kselftest.sh {chosen} | {STAMPED}'
     result = boot(shlex.join([str(GUEST / "run"), "--watch", "kselftests", "bash", "-c", command]),
                   flavour, out, timeout, env={"LIMIT": str(round(timeout)), "PATIENCE": "120"})

@@ -25,7 +25,7 @@ from tools.base.cli import ToolError
 
 HERE = Path(__file__).resolve().parent
 # A line of ftrace: "fio-1 [000] d.h1. 12.345678: hrtimer_expire_exit: hrtimer=0000..."
-EVENT = re.compile(r"\[(\d+)\].*?(\d+)\.(\d{6}): hrtimer_expire_(entry|exit): hrtimer=(\w+)(?:.*function=(\w+))?")
+EVENT = re.compile(r"\[(\d+)\].*?(\d+)\.(\d{6}): hrtimer_expire_(entry|exit): hrtimer=(?:.*function=(\w+))?")
 FUNCTION = "rot_timer_fn"
 
 
@@ -34,8 +34,8 @@ class Times:
     """Of the timer's runs, in guest microseconds: thousands of instructions."""
 
     runs: int
-    median: float
-    longest: float
+    median: int
+    longest: int
 
 
 def times(lines: Iterable[str]) -> Times:
@@ -45,7 +45,7 @@ def times(lines: Iterable[str]) -> Times:
     for line in lines:
         if not (found := EVENT.search(line)):
             continue
-        cpu, seconds, micros, what, _, function = found.groups()
+        cpu, seconds, micros, what, function = found.groups()
         now = int(seconds) * 1_000_000 + int(micros)
         if what == "entry":
             began.pop(cpu, None)
@@ -83,6 +83,6 @@ def command(args: argparse.Namespace) -> int:
         print(json.dumps({"runs": found.runs, "median_us": found.median, "longest_us": found.longest}))
     else:
         print(text.table(["of the timer's runs, thousand instructions", ""],
-                         [["number", str(found.runs)], ["median", f"{found.median:.0f}"],
-                          ["longest", f"{found.longest:.0f}"]]))
+                         [["number", str(found.runs)], ["median", str(found.median)],
+                          ["longest", str(found.longest)]]))
     return 0
