@@ -23,7 +23,7 @@ help: ## show this text
 	@echo "  CONFIG=FILE    kernel configuration, for make deb (default: /boot/config-* of the kernel"
 	@echo "                 that runs, else the project's plain one)"
 	@echo "  STEPS=A,B      the steps of make check to run (default: all)"
-	@echo "  SEED=N         the random inputs of make check once more (it prints the number)"
+	@echo "  SEED=N         repeats the random inputs of make check (it prints the number)"
 	@echo "  VM_FULL=1      make check with its long amounts, and in both flavours"
 	@echo "  ONLY=A,B       the parts of make submit-check to run (default: all)"
 	@echo "  JOBS=N         parallel jobs (default: the number of CPUs)"

@@ -3,7 +3,8 @@
  * Prints the messages of a block trace on stdin: nanoseconds, process and text,
  * in the order in which the CPUs wrote them. (Not every blkparse tells whose
  * message it is.) blktrace may read a record while it is written, and then has
- * zeroes for it; what follows is found again.
+ * zeroes for it; what follows is found again, but exit code 2 says that something
+ * is missing. 1: what was read is no trace, or ends within a record.
  */
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +32,12 @@ static int find_record(__u32 *magic, unsigned long *skipped)
 	return 1;
 }
 
+static int cut_off(void)
+{
+	fprintf(stderr, "cfq_messages: the trace ends within a record\n");
+	return 1;
+}
+
 int main(void)
 {
 	union {
@@ -49,21 +56,25 @@ int main(void)
 
 		if ((t.v1.magic & 0xff) == BLK_IO_TRACE2_VERSION) {
 			if (fread((char *)&t + sizeof(t.v1), left, 1, stdin) != 1)
-				return 1;
+				return cut_off();
 			action = t.v2.action;
 			pid = t.v2.pid;
 			len = t.v2.pdu_len;
 		}
 		if (len && fread(data, len, 1, stdin) != 1)
-			return 1;
+			return cut_off();
 		records++;
 		if ((__u32)action == MESSAGE)
 			printf("%llu %u %.*s\n", (unsigned long long)t.v1.time,
 			       pid, (int)len, data);
 	}
-	if (skipped)
-		fprintf(stderr, "cfq_messages: %lu bytes are in no record\n", skipped);
-	if (!records)
+	if (!records) {
 		fprintf(stderr, "cfq_messages: no block trace\n");
-	return !records;
+		return 1;
+	}
+	if (skipped) {
+		fprintf(stderr, "cfq_messages: %lu bytes are in no record\n", skipped);
+		return 2;
+	}
+	return 0;
 }

@@ -18,8 +18,7 @@ for message in 'slice start length_us [0-9]+' \
 		cfq_fail "blkparse shows no message '$message'"
 done
 said=$(grep -cE " m +N cfq [0-9]+S BE4 dispatch [0-9]+[+]128 " "$CFQ_TMP/trace")
-# blktrace may lose what it reads while that is written.
-[ "$said" -ge 40 ] || cfq_fail "$said messages for 50 requests"
+[ "$said" -ge 50 ] || cfq_fail "$said messages for 50 requests"
 
 # shellcheck disable=SC2329  # by cfq_trace
 readers()

@@ -31,7 +31,10 @@ counted()
 }
 
 ways="aio uring"
-! cfq_no_uring || ways=aio
+! cfq_no_uring || {
+	ways=aio
+	echo "ok 1 io_uring # SKIP no io_uring"
+}
 for way in $ways; do
 	counted "$way" BW 16,2
 	counted "$way" BW 16,2 ionice -c 3

@@ -93,7 +93,7 @@ alone_is_well()
 	together 1
 	bare=$others
 	[ "$bare" -ge 8 ] ||
-		cfq_skip "this machine reads too little: $bare times 512 KiB"
+		cfq_skip "slower than the disk: shares are not judged"
 	slow=
 	# The disk has nearly twice as much for one reader. Where that comes from the
 	# machine, it has the work of the scheduler besides.

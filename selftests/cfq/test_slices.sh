@@ -7,7 +7,7 @@
 . "$(dirname "$0")/cfq_common.sh"
 
 cfq_need dd timeout
-# So slow that no machine is the slower one, and whoever reads is waited for.
+# So slow that no machine is the slower one, and each reader is waited for.
 cfq_device completion_nsec=4000000 rotational=1 hw_queue_depth=1 memory_backed=0 size=100000
 cfq_need_debugfs
 echo 256 > "$CFQ_QUEUE/nr_requests"

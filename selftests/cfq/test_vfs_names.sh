@@ -4,7 +4,7 @@
 # VFS operations other than read and write in a trace: names, attributes, sync,
 # page faults.
 #
-# shellcheck disable=SC2329  # cfq_trace calls them
+# shellcheck disable=SC2329  # cfq_trace_whole calls them
 
 . "$(dirname "$0")/cfq_common.sh"
 
@@ -39,21 +39,31 @@ traced()
 	exec 3<&-
 }
 
-mkfs.ext4 -q -b 4096 "$CFQ_DEV" || cfq_fail "mkfs.ext4"
-mkdir "$mnt"
-mount "$CFQ_DEV" "$mnt" || cfq_fail "cannot mount it"
-mkdir "$mnt/sub"
-dd if=/dev/urandom of="$mnt/sub/file" bs=1M count=1 status=none
-cp "$mnt/sub/file" "$mnt/sub/held"
-file=$(stat -c %i "$mnt/sub/file")
-held=$(stat -c %i "$mnt/sub/held")
-sub=$(stat -c %i "$mnt/sub")
-# nothing of the names and the data is cached
-umount "$mnt"
-mount "$CFQ_DEV" "$mnt" || cfq_fail "cannot mount it again"
+# A file system of which neither names nor data are cached
+fresh()
+{
+	cleanup
+	mkfs.ext4 -q -F -b 4096 "$CFQ_DEV" || cfq_fail "mkfs.ext4"
+	mount "$CFQ_DEV" "$mnt" || cfq_fail "cannot mount it"
+	mkdir "$mnt/sub"
+	dd if=/dev/urandom of="$mnt/sub/file" bs=1M count=1 status=none
+	cp "$mnt/sub/file" "$mnt/sub/held"
+	file=$(stat -c %i "$mnt/sub/file")
+	held=$(stat -c %i "$mnt/sub/held")
+	sub=$(stat -c %i "$mnt/sub")
+	umount "$mnt"
+	mount "$CFQ_DEV" "$mnt" || cfq_fail "cannot mount it again"
+}
 
+names()
+{
+	fresh
+	cfq_trace_once "$CFQ_TMP" traced
+}
+
+mkdir "$mnt"
 echo 1 > "$CFQ_SWITCH" || cfq_fail "the switch does not take 1"
-cfq_trace "$CFQ_TMP" traced
+cfq_trace_whole names
 
 # The names on the way that are not cached are looked for, each in its directory.
 [ "$(cfq_vfs_said first | grep -A1 "enter vfs_lookup ino $sub" | tail -n 1)" = \

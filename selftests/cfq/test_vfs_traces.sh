@@ -97,14 +97,14 @@ ended()
 {
 	cfq_trace_begin "$CFQ_NAME" "$CFQ_TMP/raw"
 	read_begin begun 8388608
-	cfq_trace_end "$CFQ_TRACER" "$CFQ_TMP/raw" "$CFQ_TMP/first"
+	cfq_trace_end "$CFQ_NAME" "$CFQ_TRACER" "$CFQ_TMP/raw" "$CFQ_TMP/first"
 	cfq_trace_begin "$CFQ_NAME" "$CFQ_TMP/raw"
 	still
 	read_end
-	cfq_trace_end "$CFQ_TRACER" "$CFQ_TMP/raw" "$CFQ_TMP/trace"
+	cfq_trace_end "$CFQ_NAME" "$CFQ_TRACER" "$CFQ_TMP/raw" "$CFQ_TMP/trace"
 }
 
-in_time ended
+in_time cfq_trace_whole ended
 [ "$(said begun enter first) $(said begun leave first)" = "1 0" ] ||
 	cfq_fail "the trace ended in a read: $(cfq_vfs_said begun first)"
 [ "$(said begun enter) $(said begun leave)" = "0 0" ] ||

@@ -3,6 +3,8 @@
 #
 # Where messages of VFS operations are besides a trace of the whole disk: in one
 # that selects, in one of a partition, in one of its disk, in the tracer of ftrace.
+#
+# shellcheck disable=SC2329  # cfq_trace_whole calls them
 
 . "$(dirname "$0")/cfq_common.sh"
 
@@ -10,7 +12,6 @@ cfq_need addpart delpart
 cfq_device size=64
 other=${CFQ_NAME}b
 
-# shellcheck disable=SC2329  # by cfq_exit
 cleanup()
 {
 	[ ! -d "$NULLB/$other" ] || rmdir "$NULLB/$other"
@@ -29,17 +30,22 @@ in_device()
 	sed -i "s/ .*/ $((device))/" "$CFQ_TMP/$1"
 }
 
-# A trace that selects has them with -a notify.
-cfq_trace_begin "$CFQ_NAME" "$CFQ_TMP/raw" -a notify
-cfq_vfs_do selected pread "$CFQ_DEV" 4096 4096
-# A process that has told its name tells another one that it gets.
+# A trace that selects has them with -a notify. A process that has told its name
+# tells another one that it gets.
 ln -s "$(realpath "$CFQ_VFS")" "$CFQ_TMP/cfqvfs-renamed"
-echo "a line" > "$CFQ_DEV"
-(
-	read -r _ < "$CFQ_DEV"
-	exec "$CFQ_TMP/cfqvfs-renamed" pread "$CFQ_DEV" 12288 4096
-) > /dev/null
-cfq_trace_end "$CFQ_TRACER" "$CFQ_TMP/raw" "$CFQ_TMP/trace"
+selecting()
+{
+	cfq_trace_begin "$CFQ_NAME" "$CFQ_TMP/raw" -a notify
+	cfq_vfs_do selected pread "$CFQ_DEV" 4096 4096
+	echo "a line" > "$CFQ_DEV"
+	(
+		read -r _ < "$CFQ_DEV"
+		exec "$CFQ_TMP/cfqvfs-renamed" pread "$CFQ_DEV" 12288 4096
+	) > /dev/null
+	cfq_trace_end "$CFQ_NAME" "$CFQ_TRACER" "$CFQ_TMP/raw" "$CFQ_TMP/trace"
+}
+
+cfq_trace_whole selecting
 in_device selected "$CFQ_DEV"
 cfq_vfs_check selected "vfs_read ino %i off 4096 len 4096" 4096
 grep -qa cfqvfs-renamed "$CFQ_TMP/raw" ||
@@ -68,17 +74,27 @@ done
 addpart "/dev/$other" 1 2048 2048 || cfq_fail "no partition"
 cfq_wait_for [ -b "/dev/${other}1" ] || cfq_fail "no /dev/${other}1"
 echo 1 > "/sys/block/$other/trace/vfs"
-cfq_trace_begin "$other" "$CFQ_TMP/raw"
-cfq_vfs_do part pread "/dev/${other}1" 512 1024
-cfq_trace_end "$CFQ_TRACER" "$CFQ_TMP/raw" "$CFQ_TMP/trace"
+on_disk()
+{
+	cfq_trace_begin "$other" "$CFQ_TMP/raw"
+	cfq_vfs_do part pread "/dev/${other}1" 512 1024
+	cfq_trace_end "$other" "$CFQ_TRACER" "$CFQ_TMP/raw" "$CFQ_TMP/trace"
+}
+
+cfq_trace_whole on_disk
 in_device part "/dev/${other}1"
 cfq_vfs_check part "vfs_read ino %i off 512 len 1024" 1024
 
 # What is beside a partition is not in the trace of the partition.
-cfq_trace_begin "${other}1" "$CFQ_TMP/raw"
-cfq_vfs_do inside pread "/dev/${other}1" 1024 512
-cfq_vfs_do beside pread "/dev/$other" 512 1024
-cfq_trace_end "$CFQ_TRACER" "$CFQ_TMP/raw" "$CFQ_TMP/trace"
+on_partition()
+{
+	cfq_trace_begin "${other}1" "$CFQ_TMP/raw"
+	cfq_vfs_do inside pread "/dev/${other}1" 1024 512
+	cfq_vfs_do beside pread "/dev/$other" 512 1024
+	cfq_trace_end "${other}1" "$CFQ_TRACER" "$CFQ_TMP/raw" "$CFQ_TMP/trace"
+}
+
+cfq_trace_whole on_partition
 in_device inside "/dev/${other}1"
 cfq_vfs_check inside "vfs_read ino %i off 1024 len 512" 512
 [ -s "$CFQ_TMP/beside" ] || cfq_fail "nobody read beside the partition"

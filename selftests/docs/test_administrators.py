@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from selftests.docs.patched import attributes, cfq
+from selftests.docs.added_files import attributes, cfq
 from tools.base.paths import ROOT
-from tools.disk import capacity, figures, presets
+from tools.disk import capacity, characteristics, presets
 
 PAGE = ROOT / "Documentation/queue/administrators.md"
 RULES = ROOT / "configs/udev/90-cfq.rules"
@@ -168,13 +168,13 @@ def test_the_sum_of_streams_is_that_of_the_tool() -> None:
     assert defaults()["bw_share_percent"] == str(capacity.SHARE_PERCENT) and "5 % for best effort" in text
     for disk, row in (("cheetah-15k", "15000 rpm"), ("nearline-20tb", "7200 rpm, nearline"),
                       ("barracuda-7200.11", "7200 rpm, desktop"), ("laptop-5400", "5400 rpm, laptop")):
-        known = figures.compute(presets.load(disk).attributes)
+        known = characteristics.compute(presets.load(disk).attributes)
         assert f"| {row} | {known.seek_avg_ms:g} | {capacity.positioning_ms(known):.1f} |" in text
 
 
 def test_the_example_of_the_sum_is_worked_out() -> None:
     text = " ".join(PAGE.read_text().split())
-    desktop = figures.compute(presets.load("barracuda-7200.11").attributes)
+    desktop = characteristics.compute(presets.load("barracuda-7200.11").attributes)
     inner, each_ms = capacity.inner_mib(desktop), capacity.positioning_ms(desktop)
     count = capacity.most([3] * 10, 1, desktop)
     share = 1 - capacity.SHARE_PERCENT / 100

@@ -7,12 +7,12 @@ import re
 
 import pytest
 
-from selftests.docs.patched import attributes, disk_attributes
+from selftests.docs.added_files import attributes, disk_attributes
 from selftests.uml.test_ours import LONG, SHOWN
 from tools.base.paths import ROOT
 from tools.lab import cli
 from tools.soak import load
-from tools.stress import tables
+from tools.stress import knobs
 
 
 def words(path: str, pattern: str) -> set[str]:
@@ -35,7 +35,7 @@ def test_every_tunable_stands_in(path: str) -> None:
 
 
 @pytest.mark.parametrize(("where", "known"), [
-    ("tools/soak/load.py: TUNABLES", set(load.TUNABLES)), ("tools/stress/tables.py: CFQ", set(tables.CFQ))])
+    ("tools/soak/load.py: TUNABLES", set(load.TUNABLES)), ("tools/stress/knobs.py: CFQ", set(knobs.CFQ))])
 def test_every_tunable_is_changed_under_load(where: str, known: set[str]) -> None:
     assert known == attributes(), f"{where}: {', '.join(sorted(known ^ attributes()))}"
 

@@ -39,7 +39,7 @@ zeros_take_no_memory()
 
 	available
 	[ "$available" -ge $((256 + 128)) ] ||
-		null_blk_skip "there are $available MiB of memory only"
+		null_blk_skip "too little memory"
 	for i in 1 2 3; do
 		takes /dev/zero 256
 		[ "$mib" -ge 64 ] || break
@@ -74,7 +74,7 @@ both()
 # discard FIRST COUNT
 discard()
 {
-	command -v blkdiscard > /dev/null || return 0
+	command -v blkdiscard > /dev/null || null_blk_skip "no blkdiscard"
 	blkdiscard -o $(($1 * block)) -l $(($2 * block)) "$NULL_BLK_DEV" ||
 		null_blk_fail "cannot discard"
 	dd if=/dev/zero of="$TMP/copy" bs="$block" seek="$1" count="$2" conv=notrunc \

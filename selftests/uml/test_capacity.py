@@ -12,9 +12,9 @@ import dataclasses
 
 import pytest
 
-from tools.disk import capacity, figures, presets
-from tools.lab import cli, job, run, units
-from tools.lab import kernel as kernel_under_test
+from tools.disk import capacity, characteristics, presets
+from tools.lab import cli, job, runner, units
+from tools.lab.features import probe
 from tools.lab.results import Result
 from tools.lab.scenario import Group, Priority
 from tools.lab.units import MIB
@@ -34,13 +34,13 @@ LATE_TOGETHER = 1
 
 @pytest.fixture(autouse=True)
 def bandwidth(guests: uml.Guests) -> None:
-    if not kernel_under_test.probe(guests).bw:
+    if not probe(guests).bw:
         pytest.skip("the kernel has no BW class")
 
 
 def admitted(disk: str) -> int:
     """Streams of 1 MiB/s."""
-    return capacity.most([3] * DISKS[disk], 1, figures.compute(presets.load(disk).attributes))
+    return capacity.most([3] * DISKS[disk], 1, characteristics.compute(presets.load(disk).attributes))
 
 
 def group_of(group: Group, hd: int) -> Group:
@@ -76,9 +76,9 @@ def late(
         expects=[],
         views=[],
     )
-    plan = run.make_plan(scenario, cli.DISKS, None, None, None, kernel_under_test.probe(guests))
+    plan = runner.make_plan(scenario, cli.DISKS, None, None, None, probe(guests))
     found: list[Result] = []
-    failed = run.run_plans([plan], guests, 2, None, lambda _, result: found.append(result), lambda *_: None)
+    failed = runner.run_plans([plan], guests, 2, None, lambda _, result: found.append(result), lambda *_: None)
     assert failed == []
     reads = {}
     for cell in found[0]["cells"]:
@@ -117,7 +117,7 @@ def test_reads_through_the_page_cache_are_in_time(
 def test_what_is_refused_by_a_quarter_is_late(guests: uml.Guests, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sum is not more careful than it has to be, and the load above can fail."""
     disk = "barracuda-7200.11"
-    known = figures.compute(presets.load(disk).attributes)
+    known = characteristics.compute(presets.load(disk).attributes)
     limit, count = 1.25 * (1 - capacity.MARGIN), admitted(disk)
     while capacity.load([3] * 10 + [1] * count, capacity.inner_mib(known), capacity.positioning_ms(known)) < limit:
         count += 1

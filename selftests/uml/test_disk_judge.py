@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.disk.judge import compare, page, run, simulator
+from tools.disk.judge import demerit, document, replay, simulator
 from tools.vm import uml
 
 KERNEL = Path(os.environ.get("LAB_KERNEL", uml.IMAGE))
@@ -26,22 +26,23 @@ def built() -> None:
 
 
 @cache
-def verdicts(drive: str, *more: tuple[str, str]) -> list[compare.Verdict]:
-    times = run.judge([drive], simulator.folder(None), KERNEL, lambda text: None, more)
+def verdicts(drive: str, *more: tuple[str, str]) -> list[demerit.Verdict]:
+    times = replay.judge([drive], simulator.folder(None), KERNEL, lambda text: None, more)
     return [one.verdict() for one in times]
 
 
-@pytest.mark.parametrize("drive", run.DRIVES)
+@pytest.mark.parametrize("drive", replay.DRIVES)
 def test_bounds_hold(drive: str) -> None:
     found = verdicts(drive)
-    assert all(one.ok for one in found), "\n" + compare.table(found)
+    assert all(one.ok for one in found), "\n" + demerit.table(found)
 
 
 def test_judge_hears_a_drive_that_is_slower() -> None:
     assert not any(one.ok for one in verdicts("cheetah4LP", *SLOW) if one.requests != "sequential")
 
 
-@pytest.mark.parametrize("drive", run.DRIVES + run.OTHERS)
+@pytest.mark.parametrize("drive", replay.DRIVES + replay.OTHERS)
 def test_page_has_these_figures(drive: str) -> None:
-    rows = {line for line in page.figures(page.PAGE.read_text()).splitlines() if line.startswith(f"| {drive} |")}
-    assert set(compare.markdown(verdicts(drive)).splitlines()[2:]) == rows
+    figures = document.figures(document.PAGE.read_text())
+    rows = {line for line in figures.splitlines() if line.startswith(f"| {drive} |")}
+    assert set(demerit.markdown(verdicts(drive)).splitlines()[2:]) == rows

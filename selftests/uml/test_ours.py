@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tools.lab import cli, pictures
-from tools.lab import kernel as kernel_under_test
+from tools.lab.features import probe
 from tools.lab.results import Result, load_result
 from tools.lab.tests.conftest import SCENARIO
 from tools.vm import uml
@@ -56,7 +56,7 @@ LONG = {
 def test_scenario_shows_what_it_must(
     kernel: Path, guests: uml.Guests, tmp_path: Path, scenario: str, cells: str, seconds: int
 ) -> None:
-    if not kernel_under_test.probe(guests).bw:
+    if not probe(guests).bw:
         pytest.skip("the kernel has no BW class")
     chosen = ["--cell", cells, "--duration", str(seconds), "-j2", "--strict"]
     code, result = run(kernel, tmp_path, scenario, *chosen)

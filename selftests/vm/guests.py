@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tools.base.paths import BUILD, ROOT
 from tools.check.seed import seed
+from tools.check.skips import MAY_SKIP
 from tools.queue.common import locked
 from tools.queue.kselftests import KSELFTESTS
 from tools.vm import (
@@ -189,7 +190,7 @@ def read_results(campaign: Campaign, names: Sequence[str], result: Result,
         code, seconds = ended.get(name, ("died", "0"))
         console = consoles.get(name, "")
         if name not in ended and result.spoiled and unspoiled(console) != console:
-            print(f"{name}: the emulator lost a code patch: once more", file=sys.stderr)
+            print(f"{name}: the emulator lost a code patch: retrying", file=sys.stderr)
             continue
         log = folder / f"{name}.log"
         campaign.outcomes[name] = Outcome(
@@ -290,3 +291,27 @@ def kselftest_outcomes(text: str) -> Iterator[Outcome]:
             code = 0 if state == "ok" else 1
             yield Outcome(name, SKIPPED if "# SKIP" in rest else code, now - begin, "\n".join(said))
             said, begin = [], now
+
+
+# Of a test and of its cases, whose lines the runner begins with a mark.
+CASE = re.compile(r"^(?:# )*(?:not )?ok \d+ (.*?) *(# SKIP *(.*))?$")
+REASON = re.compile(r"^(?:# )*(?:1\.\.0 # SKIP|SKIP:) *(.*)$")
+
+
+def skips(log: str) -> list[tuple[str, str]]:
+    """What a kselftest says that it skipped, all of it or cases, and why, there or in a line before."""
+    found = []
+    why = ""
+    for line in log.splitlines():
+        if reason := REASON.match(line):
+            why = reason[1]
+        elif case := CASE.match(line):
+            if case[2]:
+                found.append((case[1], case[3] or why or "for no reason"))
+            why = ""
+    return found
+
+
+def unlisted(skipped: Sequence[tuple[str, str]]) -> list[str]:
+    """What may not be skipped."""
+    return [f"{name}: {why}" for name, why in skipped if why not in MAY_SKIP]

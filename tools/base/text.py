@@ -8,13 +8,17 @@ from collections.abc import Sequence
 Row = Sequence[str]
 
 
-def table(header: Row, rows: Sequence[Row], left: int = 1, rule: bool = True) -> str:
-    """Columns as wide as they must be: the first @left to the left, the others to the right."""
+def table(header: Row, rows: Sequence[Row], columns: str = "", rule: bool = True) -> str:
+    """Columns as wide as they must be: the first to the left, the others to the right.
+
+    @columns: l or r for each, instead
+    """
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    sides = _sides(header, columns)
 
     def line(row: Row) -> str:
-        return "  ".join(cell.ljust(width) if i < left else cell.rjust(width)
-                         for i, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip()
+        return "  ".join(cell.ljust(width) if side == "l" else cell.rjust(width)
+                         for cell, width, side in zip(row, widths, sides, strict=True)).rstrip()
 
     lines = ["  ".join("-" * width for width in widths)] if rule else []
     return "\n".join([line(header), *lines, *map(line, rows)])
@@ -25,13 +29,17 @@ def markdown(header: Row, rows: Sequence[Row], columns: str = "") -> str:
 
     @columns: l or r for each, instead
     """
-    rule = ["---" if side == "l" else "---:" for side in columns or "l" + "r" * (len(header) - 1)]
+    rule = ["---" if side == "l" else "---:" for side in _sides(header, columns)]
 
     def line(row: Row) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
 
     return "\n".join([line(header), "|" + "|".join(rule) + "|",
                       *map(line, rows)])
+
+
+def _sides(header: Row, columns: str) -> str:
+    return columns or "l" + "r" * (len(header) - 1)
 
 
 def minutes(seconds: float) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Figures, not tests: what a request costs, what fio says, how fast the viewer's page is, what zeros take."""
+"""Figures, not tests: what requests and the modelled disk cost, what fio says, how fast a page is, what zeros take."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from tools.base import cli
 
-from . import cost, fio, page, timer, zeros
+from . import cost, disk_cost, fio, page, timer, zeros
 
-COMMANDS = {"cost": cost, "fio": fio, "page": page, "timer": timer, "zeros": zeros}
+COMMANDS = {"cost": cost, "disk": disk_cost, "fio": fio, "page": page, "timer": timer, "zeros": zeros}
 
 
 def parser() -> argparse.ArgumentParser:

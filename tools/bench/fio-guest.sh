@@ -8,16 +8,16 @@ set -eu
 seconds=$1 player_seconds=$2 jobs=$3 preset=$4 bwctl=$5
 shift 5
 
+# shellcheck source=tools/vm/guest/watch.sh
+. "$jobs/../vm/guest/watch.sh"
+
 disk=/sys/kernel/config/nullb/table # becomes /dev/table
 if [ "$preset" != - ] && grep -q rot/model /sys/kernel/config/nullb/features; then
 	"$jobs/../disk/disk" create "$preset" --name table > /dev/null
 	echo "disk: the rotating disk $preset"
 else
-	mkdir "$disk"
-	for attribute in size=4096 irqmode=2 completion_nsec=1000000 hw_queue_depth=32 max_sectors=1024 \
-			 submit_queues=1 power=1; do
-		echo "${attribute#*=}" > "$disk/${attribute%%=*}" || { echo "null_blk refuses $attribute" >&2; exit 1; }
-	done
+	null_disk table size=4096 irqmode=2 completion_nsec=1000000 hw_queue_depth=32 max_sectors=1024 \
+		submit_queues=1 power=1
 	echo "disk: null_blk, every request takes 1 ms"
 fi
 queue=/sys/block/table/queue

@@ -23,6 +23,7 @@ from tools.base.arguments import positive
 from tools.base.cli import ToolError
 from tools.base.paths import BUILD
 from tools.disk import presets
+from tools.disk.characteristics import compute
 
 HERE = Path(__file__).resolve().parent
 # What players.fio, greedy.fio and fio-guest.sh say too.
@@ -36,6 +37,15 @@ LATE_MS = 1000
 PLAYERS_IN = {"cfq": "cfq, players in BW", "mq-deadline": "mq-deadline, players in RT", "bfq": "bfq, players in RT",
               "none": "none"}
 HEADINGS = ["scheduler", "IOPS", "MiB/s", "mean ms", "99% ms"]
+# What jobs.fio says too: reads that are in the drive at the same time, and the job that has one of them.
+READS = 5
+SEQUENTIAL = "sequential read 128k, sync"
+# What fio-guest.sh says where the kernel has the preset's disk.
+ROTATING = "disk: the rotating disk "
+# Those that wait for the next read of who reads in order.
+WAIT = ("cfq", "bfq")
+# So much less takes a random read if five are served by position: tools/bench/README.md.
+POSITION_GAIN = 1.4
 
 
 def figures(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -55,24 +65,59 @@ def figures(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def table(results: dict[str, list[dict[str, Any]]]) -> str:
-    """A table for each job, a line for each scheduler."""
+    """A table for each job, a line for each scheduler; beside measured reads those expected, where some are."""
     lines = []
     jobs = [row["job"] for row in next(iter(results.values()))]
     for number, job in enumerate(jobs):
-        lines += ["", job, text.table(HEADINGS, [
-            [scheduler, f"{row['iops']:.0f}", f"{row['mib_s']:.1f}", f"{row['mean_ms']:.2f}", f"{row['p99_ms']:.2f}"]
-            for scheduler, row in ((name, rows[number]) for name, rows in results.items())], rule=False)]
+        of_job = {name: rows[number] for name, rows in results.items()}
+        cells = [[scheduler, f"{row['iops']:.0f}", f"{row['mib_s']:.1f}", f"{row['mean_ms']:.2f}",
+                  f"{row['p99_ms']:.2f}"] for scheduler, row in of_job.items()]
+        headings = list(HEADINGS)
+        if any(row.get("expected_iops") for row in of_job.values()):
+            headings.insert(2, "expected")
+            for line, row in zip(cells, of_job.values(), strict=True):
+                expected = row.get("expected_iops")
+                line.insert(2, f"{expected:.0f}" if expected else "-")
+        lines += ["", job, text.table(headings, cells, rule=False)]
     return "\n".join(lines)
 
 
-def about_disk(preset: presets.Preset) -> str:
-    """One line: what the figures depend on."""
+def expected_reads_per_s(preset: presets.Preset) -> float | None:
+    """Of the sequential reader, without a scheduler that waits for it; None: of this disk nothing is derived.
+
+    Its read is one of those in the drive, and cached data, which the writer always has, takes half of the head's time.
+    """
     value = preset.attributes.get
-    cache = f"write cache of {int(value('rot/write_kb', '0')) / 1024:.0f} MiB" if value("rot/write_back") == "1" \
-        else "no write cache"
-    return (f"disk: {preset.name}, {value('rot/rpm')} rpm, {int(value('size', '0')) / 1024:.0f} GiB, {cache}, "
-            f"{value('hw_queue_depth')} commands served by {'position' if value('rot/queue') == 'rpo' else 'arrival'}; "
-            f"the three jobs at the same time")
+    if value("rot/write_back") != "1" or value("rot/actuators", "1") != "1" or value("zoned", "0") != "0":
+        return None
+    read_ms = compute(preset.attributes).random_ms(4096)
+    if value("rot/queue") == "rpo":
+        read_ms /= POSITION_GAIN
+    return 1000 / (READS * read_ms * 2)
+
+
+def add_expected(results: dict[str, list[dict[str, Any]]], preset: presets.Preset) -> None:
+    """To the rows of the sequential reader; None under a scheduler that waits for it."""
+    expected = expected_reads_per_s(preset)
+    for scheduler, rows in results.items():
+        for row in rows:
+            if row["job"] == SEQUENTIAL:
+                row["expected_iops"] = None if scheduler in WAIT else expected
+
+
+def about_disk(preset: presets.Preset) -> str:
+    """What the figures depend on, with the names of null_blk's attributes where they need one."""
+    def value(key: str) -> int:
+        return int(preset.attributes[key])
+
+    memory = f"{value('rot/cache_kb') / 1024:.0f} MiB of memory for reading (cache_kb)"
+    memory += f" and {value('rot/write_kb') / 1024:.0f} MiB for writing (write_kb)" if value("rot/write_back") \
+        else ", no write cache"
+    order = f"by position, after {value('rot/reorder_ms')} ms by age (reorder_ms)" \
+        if preset.attributes["rot/queue"] == "rpo" else "by arrival"
+    return (f"disk: {preset.name}, {value('rot/rpm')} rpm, {value('size') / 1024:.0f} GiB, {memory};\n"
+            f"{value('hw_queue_depth')} commands of up to {value('max_sectors') / 2:.0f} KiB "
+            f"({value('max_sectors')} max_sectors), served {order};\nthe three jobs at the same time")
 
 
 def load(folder: Path, order: list[str]) -> dict[str, list[dict[str, Any]]]:
@@ -147,6 +192,10 @@ def command(args: argparse.Namespace) -> int:
         try:
             results = load(Path(work), ran(result.stdout, "run: "))
             players = load_players(Path(work), ran(result.stdout, "players: "))
+            if not ran(result.stdout, ROTATING):
+                disk = None
+            if disk:
+                add_expected(results, disk)
         except (ValueError, KeyError) as error:
             raise ToolError(str(error)) from None
     if args.json:

@@ -37,7 +37,7 @@ available
 
 
 def measured(gib: int, kernel: Path, limit_s: float) -> dict[str, float]:
-    """MiB that the empty file system takes, and what it takes with so many GiB of zeros in it."""
+    """MiB that the empty file system takes, and what it takes with @gib GiB of zeros in it."""
     files = [min(FILE_GIB, gib - begin) * 1024 for begin in range(0, gib, FILE_GIB)]
     with tempfile.TemporaryDirectory(prefix="zeros-") as name:
         out = Path(name)
@@ -66,7 +66,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace) -> int:
     if args.gib * 1024 > DISK_MIB * 0.95:
-        raise ToolError(f"--gib: so much does not fit on a disk of {DISK_MIB // 1024} GiB", EXIT_USAGE)
+        raise ToolError(f"--gib: {args.gib} GiB do not fit on a disk of {DISK_MIB // 1024} GiB", EXIT_USAGE)
     result = measured(args.gib, args.kernel, args.timeout)
     if args.json:
         print(json.dumps(result))

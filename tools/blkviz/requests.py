@@ -2,9 +2,8 @@
 """Requests, from the events of a device.
 
 A request belongs to the process that queued it: dispatch and completion run in the
-context of whoever is there. What is queued (a bio) is found again in the request
-that is dispatched by the sectors that this covers, which also follows merges and
-splits.
+context of any process. What is queued (a bio) is found again in the request that is
+dispatched by the sectors that this covers, which also follows merges and splits.
 """
 
 from __future__ import annotations

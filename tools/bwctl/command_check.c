@@ -100,7 +100,7 @@ static void check_class(struct report *report)
 			 strerror(-error));
 		result(report, NO, "kernel", NULL, found,
 		       error == -ENOSYS ? "boot a kernel with CONFIG_BLOCK and ioprio_set" :
-		       "ask whoever confines this process (seccomp, a container) to allow ioprio_set");
+		       "allow ioprio_set in what confines this process (seccomp, a container)");
 		break;
 	}
 }

@@ -20,11 +20,13 @@ struct field {
 };
 
 #define FIELD(name, negative) { #name, offsetof(struct reservation, name), negative }
+#define SLACK(part) { "slack" #part, offsetof(struct reservation, slack[part]), false }
 
 static const struct field fields[] = {
 	FIELD(pid, false), FIELD(rate, false), FIELD(delay_ms, false),
 	FIELD(bucket, false), FIELD(tokens, true), FIELD(bytes_in, false),
 	FIELD(bytes_over, false), FIELD(met, false), FIELD(missed, false),
+	SLACK(0), SLACK(1), SLACK(2), SLACK(3), SLACK(4), SLACK(5), SLACK(6), SLACK(7),
 };
 
 #define NR_FIELDS (sizeof(fields) / sizeof(fields[0]))

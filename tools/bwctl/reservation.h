@@ -8,6 +8,8 @@
 
 #include "util.h"
 
+#define RESERVATION_NR_SLACK	8
+
 struct reservation {
 	int64_t pid;
 	int64_t rate;		/* bytes/s */
@@ -18,6 +20,7 @@ struct reservation {
 	int64_t bytes_over;	/* dispatched beyond it */
 	int64_t met;		/* deadlines of requests within it */
 	int64_t missed;
+	int64_t slack[RESERVATION_NR_SLACK];	/* of those met, by what part of the delay was left */
 };
 
 struct counter {

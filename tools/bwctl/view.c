@@ -123,8 +123,29 @@ static void print_device_head(const struct device *device)
 	putchar('\n');
 }
 
+/* What part of the delay was left, at least, to 99 of 100 requests in time. */
+static void format_slack(char text[AMOUNT_TEXT], const struct reservation *entry)
+{
+	int64_t met = 0, above = 0;
+	int part;
+
+	for (part = 0; part < RESERVATION_NR_SLACK; part++)
+		met += entry->slack[part];
+	if (!met) {
+		snprintf(text, AMOUNT_TEXT, "-");
+		return;
+	}
+	for (part = RESERVATION_NR_SLACK - 1; part > 0; part--) {
+		above += entry->slack[part];
+		if (above >= met - met / 100)
+			break;
+	}
+	snprintf(text, AMOUNT_TEXT, "%d %%", part * 100 / RESERVATION_NR_SLACK);
+}
+
 static void print_reservation(const struct reservation *entry)
 {
+	char slack[AMOUNT_TEXT];
 	char rate[AMOUNT_TEXT], tokens[AMOUNT_TEXT], in[AMOUNT_TEXT], over[AMOUNT_TEXT];
 	char command[COMMAND_SIZE];
 
@@ -132,10 +153,12 @@ static void print_reservation(const struct reservation *entry)
 	format_bytes(tokens, entry->tokens);
 	format_bytes(in, entry->bytes_in);
 	format_bytes(over, entry->bytes_over);
+	format_slack(slack, entry);
 	process_command((pid_t)entry->pid, command);
 	make_printable(command);
-	printf("%8" PRId64 "  %14s  %5" PRId64 " ms  %11s  %11s  %11s  %8" PRId64 "  %8" PRId64 "  %s\n",
-	       entry->pid, rate, entry->delay_ms, tokens, in, over, entry->met, entry->missed, command);
+	printf("%8" PRId64 "  %14s  %5" PRId64 " ms  %11s  %11s  %11s  %8" PRId64 "  %8" PRId64 "  %5s  %s\n",
+	       entry->pid, rate, entry->delay_ms, tokens, in, over, entry->met, entry->missed, slack,
+	       command);
 }
 
 static void print_device(const struct device *device)
@@ -150,8 +173,8 @@ static void print_device(const struct device *device)
 	}
 	if (!device->reservations.count)
 		return;
-	printf("%8s  %14s  %8s  %11s  %11s  %11s  %8s  %8s  %s\n", "THREAD", "RATE", "DELAY",
-	       "TOKENS", "WITHIN", "BEYOND", "MET", "MISSED", "COMMAND");
+	printf("%8s  %14s  %8s  %11s  %11s  %11s  %8s  %8s  %5s  %s\n", "THREAD", "RATE", "DELAY",
+	       "TOKENS", "WITHIN", "BEYOND", "MET", "MISSED", "SLACK", "COMMAND");
 	for (size_t i = 0; i < device->reservations.count; i++)
 		print_reservation(&device->reservations.entries[i]);
 }
@@ -250,6 +273,10 @@ static void json_reservations(const struct device *device)
 		json_int("bytes_over", entry->bytes_over);
 		json_int("met", entry->met);
 		json_int("missed", entry->missed);
+		json_array("slack");
+		for (int part = 0; part < RESERVATION_NR_SLACK; part++)
+			json_int(NULL, entry->slack[part]);
+		json_end_array();
 		json_end_object();
 	}
 	json_end_array();

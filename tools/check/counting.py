@@ -7,12 +7,14 @@ import contextlib
 import json
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tools.vm.reports import scan
+
+from .skips import MAY_SKIP
 
 
 @dataclass
@@ -30,42 +32,53 @@ class Count:
         else:
             self.failures.append(name)
 
+    def skip(self, name: str, why: str, may_skip: Container[str] = MAY_SKIP) -> None:
+        if why in may_skip:
+            self.skipped += 1
+        else:
+            self.failures.append(f"{name}: skipped: {why or 'for no reason'}")
+
 
 # Gets the log and the exit code of a step's command.
 Counting = Callable[[str, int], Count]
 
 
-def by_junit(path: Path) -> Counting:
-    """pytest's XML; an exit code that the XML does not explain is a failure too, and so is a test that was skipped
-    because what `make` builds is missing: a step has its kernels built before.
+def by_junit(path: Path, may_skip: Container[str] | None = None) -> Counting:
+    """pytest's XML; an exit code that the XML does not explain is a failure too.
 
-    A test that looks at what an earlier one did, as all of one boot, says in a property
-    how long that took.
+    @may_skip: the reasons for which a test may be skipped, any other is a failure (None: all are counted and no more)
     """
     def count(_log: str, code: int) -> Count:
         found = Count()
         if path.is_file():
             for case in ET.parse(path).getroot().iter("testcase"):
-                name = f"{case.get('classname')}.{case.get('name')}"
-                found.times.append((seconds_of(case), name))
-                bad = next((case.find(kind) for kind in ("failure", "error")
-                            if case.find(kind) is not None), None)
-                skipped = case.find("skipped")
-                if skipped is not None and "`make " in skipped.get("message", ""):
-                    found.add(f"{name}: not run: {skipped.get('message')}", False)
-                elif skipped is not None:
-                    found.skipped += 1
-                elif bad is None:
-                    found.add(name, True)
-                else:
-                    found.add(f"{name}: {reason(bad.get('message', ''))}", False)
+                count_case(case, found, may_skip)
         if code and not found.failures:
             found.failures.append(f"pytest ended with exit code {code}")
         return found
     return count
 
 
+def count_case(case: ET.Element, found: Count, may_skip: Container[str] | None) -> None:
+    """One test. What it skipped of itself, and passed nevertheless, it says in properties."""
+    name = f"{case.get('classname')}.{case.get('name')}"
+    found.times.append((seconds_of(case), name))
+    found.skipped += len(case.findall("properties/property[@name='skipped']"))
+    # a test that was skipped may have failed while it was tidied up
+    bad = next((case.find(kind) for kind in ("failure", "error") if case.find(kind) is not None), None)
+    skipped = case.find("skipped")
+    if bad is not None:
+        found.add(f"{name}: {reason(bad.get('message', ''))}", False)
+    elif skipped is None:
+        found.add(name, True)
+    else:
+        why = skipped.get("message", "")
+        found.skip(name, why, {why} if may_skip is None else may_skip)
+
+
 def seconds_of(case: ET.Element) -> float:
+    """How long it took. A test that looks at what an earlier one did, as all of one boot, says in a property how long
+    that took."""
     told = case.find("properties/property[@name='seconds']")
     return float((told.get("value") if told is not None else case.get("time")) or 0)
 
@@ -81,13 +94,16 @@ def reason(message: str) -> str:
 
 
 def by_findings(log: str, code: int) -> Count:
-    """The JSON of `queue verify` and `queue bisect-check`."""
+    """The JSON of `queue verify` and `queue bisect-check`; a check that was not made has not passed."""
     found = Count()
     for line in log.splitlines():
         if line.startswith('{"findings"'):
             for finding in json.loads(line)["findings"]:
                 name = f"{finding['check']}: {finding['subject']}"
-                found.add(f"{name}: " + "; ".join(finding["problems"][:3]), not finding["problems"])
+                if finding.get("skipped") and not finding["problems"]:
+                    found.skip(name, finding["skipped"])
+                else:
+                    found.add(f"{name}: " + "; ".join(finding["problems"][:3]), not finding["problems"])
                 found.times.append((finding.get("seconds", 0.0), name))
     if code and not found.failures:
         found.failures.append(last_line(log))
@@ -96,6 +112,7 @@ def by_findings(log: str, code: int) -> Count:
 
 def by_kunit(path: Path, console: Path) -> Counting:
     """kunit.py's JSON: groups in groups, with test cases at the leaves; and what the kernel complained of.
+    Where none has passed, none was run.
 
     @console: what the kernel said, as kunit.py leaves it
     """
@@ -116,7 +133,7 @@ def by_kunit(path: Path, console: Path) -> Counting:
                 found.failures += [f"kernel: {line}" for line in scan(console.read_text(errors="replace"))]
             else:
                 found.failures.append(f"no console of the kernel at {console}")
-        if not found.failures and (code or not (found.passed or found.skipped)):
+        if not found.failures and (code or not found.passed):
             found.failures.append(f"kunit.py (exit code {code}): {last_line(log)}")
         return found
     return count

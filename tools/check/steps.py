@@ -11,6 +11,7 @@ from pathlib import Path
 from tools.base.paths import BUILD, ROOT, TOOLS
 
 from .counting import Counting, by_findings, by_junit, by_kunit, by_marks, by_rows
+from .skips import MAY_SKIP
 
 LOGS = BUILD / "check"
 BIN = BUILD / "venv/bin"
@@ -48,12 +49,12 @@ def pytest_step(name: str, paths: Sequence[Path], kernels: tuple[str, ...] = (),
     report = LOGS / f"{name}.xml"
     command = [str(BIN / "pytest"), "-q", "-ra", "-c", str(TOOLS / "pyproject.toml"), "--rootdir", str(ROOT),
                "--tb=short", f"--junit-xml={report}", *options, *map(str, paths)]
-    return Step(name, command, by_junit(report), kernels, lane, extra)
+    return Step(name, command, by_junit(report, MAY_SKIP), kernels, lane, extra)
 
 
 # What the tests of a tool boot; the others boot nothing. Those of mutants and queue look at the tree that comes with
 # it.
-BOOTED = {"bench": ("plain",), "lab": ("uml",), "mutants": ("uml",), "queue": ("uml",), "soak": ("uml",),
+BOOTED = {"bench": ("plain", "uml"), "lab": ("uml",), "mutants": ("uml",), "queue": ("uml",), "soak": ("uml",),
           "vm": ("plain", "smp")}
 
 

@@ -202,9 +202,7 @@ def read_counts(build: Path, folder: Path, trace: Path) -> Path | None:
 
 def merge(traces: Sequence[Path], result: Path) -> None:
     words = [word for trace in traces for word in ("--add-tracefile", trace)]
-    new = result.with_suffix(".new")
-    gcovr(*words, "--merge-mode-functions=separate", "--json", new)
-    new.replace(result)
+    write_whole(result, gcovr(*words, "--merge-mode-functions=separate", "--json", "-"))
 
 
 # --- what it means ------------------------------------------------------------------

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .figures import MIB, Figures
+from .characteristics import MIB, Characteristics
 
 SHARE_PERCENT = 95  # what bw_share_percent is unless it is set
 MARGIN = 0.1  # of the disk's time: few streams, estimates, what the drive does on its own
 
 
-def positioning_ms(disk: Figures) -> float:
+def positioning_ms(disk: Characteristics) -> float:
     """What one read of a sweep costs beside its data, in milliseconds.
 
     n reads in one sweep are a nth of the stroke apart, and seeks take the root of the way:
@@ -43,12 +43,12 @@ def admits(rates: Sequence[float], inner: float, each_ms: float, share_percent: 
     return load(rates, inner, each_ms, share_percent) <= 1 - MARGIN
 
 
-def inner_mib(disk: Figures) -> float:
+def inner_mib(disk: Characteristics) -> float:
     """The rate of the innermost cylinders, in MiB a second."""
     return disk.inner_mbps * 1e6 / MIB
 
 
-def most(rates: Sequence[float], rate: float, disk: Figures) -> int:
+def most(rates: Sequence[float], rate: float, disk: Characteristics) -> int:
     """How many streams of @rate can be beside those of @rates, in MiB a second, wherever their files are."""
     count = 0
     while admits([*rates, *[rate] * (count + 1)], inner_mib(disk), positioning_ms(disk)):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tools.base import text
 
-from . import device, figures, measure
+from . import characteristics, device, measure
 
 READS = 4000
 SEQUENTIAL = 128 << 20
@@ -61,7 +61,7 @@ def check(name: str, rated: Mapping[str, float], reads: int = READS,
     tell = progress or (lambda text: None)
     attributes = device.attributes_of(name)
     path = Path("/dev") / name.removeprefix("/dev/")
-    computed = figures.compute(attributes)
+    computed = characteristics.compute(attributes)
     answers: list[Answer] = []
 
     tell("random reads of 4 KiB")

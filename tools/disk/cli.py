@@ -16,16 +16,17 @@ from pathlib import Path
 
 from tools.base import cli
 from tools.base.progress import Progress
+from tools.base.text import table
 from tools.vm import uml
 
-from . import capacity, check, device, figures, presets
-from .judge import compare, derive, page, parameters, plot, run, simulator
+from . import capacity, characteristics, check, device, presets
+from .judge import demerit, derive, document, parameters, plot, replay, simulator
 
 
 def _expected(args: argparse.Namespace) -> int:
     preset = presets.load(args.preset)
     presets.change(preset, args.set)
-    computed = figures.compute(preset.attributes)
+    computed = characteristics.compute(preset.attributes)
     values = asdict(computed)
     for nbytes, name in ((4096, "4k"), (65536, "64k")):
         values[f"random_{name}_ms"] = computed.random_ms(nbytes)
@@ -35,9 +36,9 @@ def _expected(args: argparse.Namespace) -> int:
         print(json.dumps({"preset": preset.name, "computed": values, "rated": preset.rated}))
         return 0
     print(f"{preset.title}\n")
-    for key, value in values.items():
-        rated = f"   rated {preset.rated[key]:g}" if key in preset.rated else ""
-        print(f"{key:<18} {value:>16.{0 if isinstance(value, int) else 3}f}{rated}")
+    print(table(["figure", "computed", "rated"], [
+        [key, f"{value:.{0 if isinstance(value, int) else 3}f}",
+         f"{preset.rated[key]:g}" if key in preset.rated else ""] for key, value in values.items()]))
     return 0
 
 
@@ -45,8 +46,8 @@ def _list(args: argparse.Namespace) -> int:
     found = [presets.load(name) for name in presets.names()]
     if args.json:
         print(json.dumps([asdict(preset) for preset in found]))
-    for preset in found if not args.json else []:
-        print(f"{preset.name:<20} {preset.title}")
+    else:
+        print(table(["preset", "disk"], [[preset.name, preset.title] for preset in found], "ll"))
     return 0
 
 
@@ -69,12 +70,10 @@ def _show(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({"attributes": shown, "stats": stats}))
         return 0
-    for key, value in shown.items():
-        if key.startswith("rot/") or key in ("size", "hw_queue_depth", "max_sectors"):
-            print(f"{key:<26} {value}")
-    print()
-    for key, number in stats.items():
-        print(f"{key:<26} {number}")
+    print(table(["attribute", "value"], [
+        [key, value] for key, value in shown.items()
+        if key.startswith("rot/") or key in ("size", "hw_queue_depth", "max_sectors")]))
+    print("\n" + table(["counter", "value"], [[key, str(number)] for key, number in stats.items()]))
     return 0
 
 
@@ -92,21 +91,21 @@ def _check(args: argparse.Namespace) -> int:
 
 def _judge(args: argparse.Namespace) -> int:
     disksim = simulator.folder(args.disksim)
-    names = args.drives or (run.DRIVES + run.OTHERS if args.all or args.write else run.DRIVES)
+    names = args.drives or (replay.DRIVES + replay.OTHERS if args.all or args.write else replay.DRIVES)
     if args.presets:
         print("\n\n".join(derive.as_text(parameters.load(name, disksim / "valid")) for name in names))
         return 0
     progress = Progress(quiet=not sys.stderr.isatty())
     kernel = Path(args.kernel or os.environ.get("LAB_KERNEL") or uml.IMAGE)
-    times = run.judge(names, disksim, kernel, lambda text: progress.show(f"{text} ...", now=True), args.parameter)
+    times = replay.judge(names, disksim, kernel, lambda text: progress.show(f"{text} ...", now=True), args.parameter)
     progress.clear()
     verdicts = [one.verdict() for one in times]
     if args.plot:
         plot.write(times, args.plot)
     if args.write:
-        page.write(times)
+        document.write(times)
     shown = [row for one in times for row in one.by_kind()] if args.kinds else verdicts
-    print(json.dumps([one.as_json() for one in shown]) if args.json else compare.table(shown))
+    print(json.dumps([one.as_json() for one in shown]) if args.json else demerit.table(shown))
     return 0 if all(one.ok for one in verdicts) else 1
 
 
@@ -151,9 +150,9 @@ def parser() -> argparse.ArgumentParser:
 
     one = sub.add_parser("judge", help="compare the model with DiskSim, in virtual time")
     one.add_argument("drives", nargs="*", metavar="DRIVE",
-                     help=f"a validated drive of DiskSim's (default: {', '.join(run.DRIVES)})")
+                     help=f"a validated drive of DiskSim's (default: {', '.join(replay.DRIVES)})")
     one.add_argument("--all", action="store_true",
-                     help=f"those too whose read-ahead the model has not ({', '.join(run.OTHERS)})")
+                     help=f"those too whose read-ahead the model has not ({', '.join(replay.OTHERS)})")
     one.add_argument("--kinds", action="store_true", help="show each list by kinds of requests")
     one.add_argument("--parameter", action="append", default=[], type=named_value, metavar="NAME=VALUE",
                      help="another value for a parameter of the drive in DiskSim, to find out what it does")

@@ -23,8 +23,21 @@ from tools.base.progress import Progress
 from tools.vm import build_static, uml
 from tools.vm.uml import Guests, Stopped
 
-from . import compare, crosscheck, disks, job, pictures, plots, report, results, run, schema, tables, unchanged
-from .kernel import Features, probe
+from . import (
+    compare,
+    crosscheck,
+    disks,
+    evaluation,
+    job,
+    pictures,
+    plots,
+    result_tables,
+    results,
+    runner,
+    schema,
+    unchanged,
+)
+from .features import Features, probe
 from .results import Result, Verdict
 from .scenario import Scenario
 
@@ -126,24 +139,24 @@ def cmd_run(args: argparse.Namespace) -> int:
     if args.disk:
         scenarios = [dataclasses.replace(scenario, disk=args.disk) for scenario in scenarios]
     plans = [
-        run.make_plan(scenario, args.disks, args.scheduler, args.depth, args.seed, features, args.cell)
+        runner.make_plan(scenario, args.disks, args.scheduler, args.depth, args.seed, features, args.cell)
         for scenario in scenarios
     ]
     args.out.mkdir(parents=True, exist_ok=True)  # before the runs, not after them
     progress = Runs(args.quiet)
     verdicts: list[tuple[str, list[Verdict]]] = []
 
-    def finished(plan: run.Plan, result: Result) -> None:
+    def finished(plan: runner.Plan, result: Result) -> None:
         write_json(args.out / f"{plan.scenario.name}.json", result)
         verdicts.append((plan.scenario.name, result["expect"]))
         if not args.json:
             progress.line.clear()
-            print(tables.terminal(result, plan.scenario, args.details) + "\n", flush=True)
+            print(result_tables.terminal(result, plan.scenario, args.details) + "\n", flush=True)
 
     try:
         with ending(guests):
             trace_to = args.out / "traces" if args.trace else None
-            failures = run.run_plans(plans, guests, args.jobs, trace_to, finished, progress)
+            failures = runner.run_plans(plans, guests, args.jobs, trace_to, finished, progress)
     except KeyboardInterrupt:
         print("lab: scenarios that were complete are in the results", file=sys.stderr)
         raise
@@ -164,7 +177,7 @@ def cmd_unchanged(args: argparse.Namespace) -> int:
     features = unchanged.common(*(probe(guests) for guests in kernels))
     plans = unchanged.plans_for(scenarios, args.disks, args.scheduler, args.duration, features)
 
-    def results_of(plans: list[run.Plan], guests: Guests, quiet: bool) -> unchanged.Results:
+    def results_of(plans: list[runner.Plan], guests: Guests, quiet: bool) -> unchanged.Results:
         with ending(guests):
             return unchanged.results_of(plans, guests, args.jobs, Runs(quiet))
 
@@ -195,10 +208,10 @@ def unchanged_text(rows: list[unchanged.Row]) -> str:
     return "\n".join(lines)
 
 
-def plan_picture(picture: pictures.Picture, presets: Path, features: Features) -> run.Plan:
+def plan_picture(picture: pictures.Picture, presets: Path, features: Features) -> runner.Plan:
     """The one run of its scenario that a picture shows, as long as it shows it."""
     scenario = dataclasses.replace(find_scenario(picture.scenario), duration_s=picture.end)
-    return run.make_plan(scenario, presets, None, None, None, features, f"^{re.escape(picture.run)}$")
+    return runner.make_plan(scenario, presets, None, None, None, features, f"^{re.escape(picture.run)}$")
 
 
 def cmd_pictures(args: argparse.Namespace) -> int:
@@ -221,8 +234,7 @@ def cmd_list(args: argparse.Namespace) -> int:
         print(json.dumps([{"name": s.name, "title": s.title, "runs": len(s.cells())} for s in scenarios], indent=1))
         return 0
     rows = [[s.name, str(len(s.cells())), s.source, s.title] for s in scenarios]
-    for name, runs, source, title in [["scenario", "runs", "source", "title"], *rows]:
-        print(f"{name:24} {runs:>5}  {source:22} {title}")
+    print(text.table(["scenario", "runs", "source", "title"], rows, "lrll"))
     return 0
 
 
@@ -259,7 +271,7 @@ def cmd_compare(args: argparse.Namespace) -> int:
         rows = []
         for change in found:
             values = [
-                value if isinstance(value, str) else "-" if value is None else tables.figure(value)
+                value if isinstance(value, str) else "-" if value is None else result_tables.figure(value)
                 for value in (change["old"], change["new"])
             ]
             percent = "" if change["percent"] is None else f"{change['percent']:+.1f}%"
@@ -298,10 +310,7 @@ def cmd_crosscheck(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(found, indent=1))
     else:
-        rows = [
-            [row["what"], tables.figure(row["virtual"]), tables.figure(row["real"]), f"{row['percent']:+.1f}%"]
-            for row in found["rows"]
-        ]
+        rows = result_tables.crosscheck_rows(found)
         print(text.table(["figure", "virtual", "real", "difference"], rows))
         print(f"{found['status'].upper()} within {found['limit_percent']:g}%")
     return 0 if found["status"] == "pass" else EXIT_FAILED
@@ -320,8 +329,8 @@ def cmd_report(args: argparse.Namespace) -> int:
         raise ToolError(f"no results in {args.results}; `lab run --all` makes them", EXIT_USAGE)
     if missing:
         print(f"lab: no results of {', '.join(missing)}: left out", file=sys.stderr)
-    crosschecks = report.load_crosschecks(args.results)
-    report.write(found, crosschecks, args.page, args.page.parent / args.page.stem)
+    crosschecks = evaluation.load_crosschecks(args.results)
+    evaluation.write(found, crosschecks, args.page, args.page.parent / args.page.stem)
     print(args.page)
     return 0
 

@@ -157,7 +157,8 @@ def regions_of(file: str, disk_bytes: int) -> list[Range]:
             raise BadValue(f"'{file}' is not at:OFFSET+LENGTH")
         return [(units.parse_size(offset, 0), units.parse_size(length))]
     raise BadValue(
-        f"'{file}' is not media, media:LIST, block:SIZE, at:OFFSET+LENGTH, db, tree, disk, outer, inner or edges"
+        f"'{file}' is not media, media:LIST, block:SIZE, block:OFFSET+SIZE, at:OFFSET+LENGTH, db, tree, disk, outer, "
+        "inner or edges"
     )
 
 
@@ -188,8 +189,9 @@ def _places(file: str, count: int, layout: Layout, drawn: list[Range]) -> list[l
             raise BadValue(f"more than {2 * MEDIA_FILES} processes that read media files")
         return [[drawn.pop(0)] for _ in range(count)]
     if file.startswith("block:"):
-        length = units.parse_size(file.removeprefix("block:"))
-        return [[(layout.media(0)[0] + member * length, length)] for member in range(count)]
+        start, plus, size = file.removeprefix("block:").rpartition("+")
+        first, length = units.parse_size(start, 0) if plus else layout.media(0)[0], units.parse_size(size)
+        return [[(first + member * length, length)] for member in range(count)]
     return [regions_of(file, layout.disk_bytes)] * count
 
 

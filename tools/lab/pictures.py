@@ -12,7 +12,7 @@ from tools.base.files import write_whole
 from tools.base.paths import TOOLS
 from tools.vm.uml import Guests, scratch
 
-from . import run
+from . import runner
 
 BLKVIZ = TOOLS / "blkviz" / "blkviz"
 COLOURS = 48
@@ -43,11 +43,11 @@ def load(path: Path, named: list[str]) -> list[Picture]:
     return [picture for picture in found if not named or picture.name in named]
 
 
-def make(picture: Picture, plan: run.Plan, guests: Guests, out: Path) -> str:
+def make(picture: Picture, plan: runner.Plan, guests: Guests, out: Path) -> str:
     """Trace the run and draw it; the name of the file."""
     (traced,) = plan.runs
     with scratch() as folder:
-        run.run_cell(plan, traced, guests, folder)
+        runner.run_cell(plan, traced, guests, folder)
         (trace,) = folder.iterdir()
         drawn = folder / "picture.png"
         # the trace begins a second before the streams do

@@ -8,7 +8,7 @@ from typing import Any
 from tools.base.cli import EXIT_USAGE, ToolError
 from tools.base.files import write_whole
 
-from . import metrics, tables
+from . import metrics, result_tables
 from .results import Result
 from .scenario import Scenario, View
 from .stats import HISTOGRAM_MS
@@ -52,7 +52,7 @@ def _number(text: str) -> float | None:
 
 def view_plot(result: Result, scenario: Scenario, view: View, path: Path) -> bool:
     """Draw a view; False when it holds no figures."""
-    header, rows = tables.view_rows(result, view, scenario)
+    header, rows = result_tables.view_rows(result, view, scenario)
     columns = [
         (name, [_number(row[index]) for row in rows])
         for index, name in enumerate(header)

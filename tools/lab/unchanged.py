@@ -19,8 +19,8 @@ from typing import TypedDict
 from tools.base.cli import EXIT_USAGE, ToolError
 from tools.vm.uml import Guests
 
-from . import run
-from .kernel import Features
+from . import runner
+from .features import Features
 from .results import CellResult, Result
 from .scenario import Scenario
 
@@ -54,15 +54,15 @@ def common(old: Features, new: Features) -> Features:
 
 
 def results_of(
-    plans: list[run.Plan], guests: Guests, jobs: int, progress: Callable[[int, int, str, float], None]
+    plans: list[runner.Plan], guests: Guests, jobs: int, progress: Callable[[int, int, str, float], None]
 ) -> Results:
     """The results of all scenarios, by name; a guest that fails is an error."""
     found: Results = {}
 
-    def finished(plan: run.Plan, result: Result) -> None:
+    def finished(plan: runner.Plan, result: Result) -> None:
         found[plan.scenario.name] = result
 
-    failures = run.run_plans(plans, guests, jobs, None, finished, progress)
+    failures = runner.run_plans(plans, guests, jobs, None, finished, progress)
     if failures:
         raise ToolError(failures[0])
     return found
@@ -124,14 +124,14 @@ def plans_for(
     schedulers: list[str] | None,
     duration: float | None,
     features: Features,
-) -> list[run.Plan]:
+) -> list[runner.Plan]:
     """Plans of the scenarios that use one of the schedulers."""
     plans = []
     for scenario in scenarios:
         if duration:
             scenario = dataclasses.replace(scenario, duration_s=min(duration, scenario.duration_s))
         if scenario.cells(schedulers, None):
-            plans.append(run.make_plan(scenario, disk_folder, schedulers, None, None, features))
+            plans.append(runner.make_plan(scenario, disk_folder, schedulers, None, None, features))
     if not plans:
         raise ToolError(f"no scenario uses {', '.join(schedulers or [])}", EXIT_USAGE)
     return plans

@@ -95,13 +95,13 @@ def run_killers(mutant: Mutant, log: Path) -> tuple[list[str], str]:
 def show(results: Sequence[Result]) -> str:
     rows = [(result.mutant, result.file, result.problem or ", ".join(result.killed_by), f"{result.seconds:.0f}")
             for result in results]
-    return text_table(("mutant", "file", "killed by", "seconds"), rows, left=3)
+    return text_table(("mutant", "file", "killed by", "seconds"), rows, "lllr")
 
 
 def command(args: argparse.Namespace) -> int:
     mutants = table.choose(table.read(), args.only)
     if args.list:
-        print(text_table(("mutant", "file", "what it is"), [(m.name, m.file, m.what) for m in mutants], left=3))
+        print(text_table(("mutant", "file", "what it is"), [(m.name, m.file, m.what) for m in mutants], "lll"))
         return 0
     with locked(trees.OUT / ".lock"):
         results = try_all(mutants)

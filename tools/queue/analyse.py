@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from tools.base.cli import ToolError
 
-from .common import Progress, Project, git, git_out, run, say
+from .common import NamedProgress, Project, git, git_out, run, say
 from .findings import Finding, reasoned, since
 from .kernel import build_environment, configure, first_error, fragments, jobs, make, make_args
 from .sparse import OLD_SPARSE, SPARSES, sparse_command, usable_checker
@@ -321,7 +321,7 @@ def run_cocci(site: Site, files: list[str]) -> Reports:
                if re.search(r"virtual\s+report\b", path.read_text(errors="replace"))]
     include = " ".join(f"-I{site.linux / name}" for name in (
         "arch/x86/include", "include", "arch/x86/include/uapi", "include/uapi"))
-    progress = Progress("coccicheck", len(scripts))
+    progress = NamedProgress("coccicheck", len(scripts))
     failed, text = [], ""
     for number, script in enumerate(scripts):
         progress.update(number)
@@ -364,7 +364,7 @@ def run_analyzer(site: Site, files: list[str]) -> Reports:
     if len(entries) != len(files):
         raise ToolError(f"{site.project.show(database)} has {len(entries)} files of {len(files)}")
     found: Reports = set()
-    progress = Progress("clang --analyze", len(entries))
+    progress = NamedProgress("clang --analyze", len(entries))
     waiting = list(enumerate(entries))
     running: list[tuple[str, subprocess.Popen[str]]] = []
     try:
@@ -432,7 +432,7 @@ def run_docs(site: Site, files: list[str]) -> Reports:
     out = site.out / "docs"
     shutil.rmtree(out / "Documentation", ignore_errors=True)  # what is not read is not warned of
     out.mkdir(parents=True, exist_ok=True)
-    progress = Progress("htmldocs")
+    progress = NamedProgress("htmldocs")
     done = run(["make", "-C", site.linux, f"O={out}", f"SPHINXDIRS={' '.join(sphinx_dirs(files))}",
                 f"SPHINXOPTS=-j{jobs()}", "htmldocs"], check=False,
                env={**build_environment(site.project), "PYTHONDONTWRITEBYTECODE": "1",

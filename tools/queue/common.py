@@ -161,7 +161,7 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-class Progress:
+class NamedProgress:
     """How far something is of a known or unknown total, with its name and the time that it took."""
 
     def __init__(self, label: str, total: int | None = None, unit: str = "") -> None:

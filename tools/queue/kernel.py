@@ -16,7 +16,7 @@ from pathlib import Path
 from tools.base.cli import ToolError
 from tools.base.files import write_if_changed
 
-from .common import NO_SPACE, Progress, Project, disk_full, git, git_out, locked, need_space, run, say
+from .common import NO_SPACE, NamedProgress, Project, disk_full, git, git_out, locked, need_space, run, say
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ def make(project: Project, label: str, args: Sequence[str], log: Path, steps: in
         known: dict[str, int] = json.loads(counts.read_text())
     except (OSError, ValueError):
         known = {}
-    progress = Progress(f"build {label}", known.get(label, steps))
+    progress = NamedProgress(f"build {label}", known.get(label, steps))
     log.parent.mkdir(parents=True, exist_ok=True)
     done = compiled = 0
     said = []

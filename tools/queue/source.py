@@ -30,7 +30,7 @@ from typing import IO, Any
 from tools.base.cli import ToolError
 from tools.base.files import write_if_changed
 
-from .common import NO_SPACE, PLAIN_GIT, Progress, Project, disk_full, git, git_out, locked, need_space, run, say
+from .common import NO_SPACE, PLAIN_GIT, NamedProgress, Project, disk_full, git, git_out, locked, need_space, run, say
 
 PACKAGE = "linux-source-7.3"
 SUITE = "trixie-backports"
@@ -166,7 +166,7 @@ def _from_git(project: Project, path: Path) -> Base:
     if known := _known(project, key):
         return known
     need_space(project.cache, 700, "a copy of the source")
-    progress = Progress(f"copy {path}")
+    progress = NamedProgress(f"copy {path}")
     git(project.pristine, "fetch", "-q", "--depth=1", "--no-tags", "--no-write-fetch-head",
         path.as_uri(), "HEAD")
     base = _commit_tree(project, f"{head}^{{tree}}", key)
@@ -187,7 +187,7 @@ def _from_folder(project: Project, path: Path) -> Base:
     index = {"GIT_DIR": str(project.pristine), "GIT_WORK_TREE": str(path),
              "GIT_INDEX_FILE": str(project.cache / f"index-{name}"), **PLAIN_GIT}
     Path(index["GIT_INDEX_FILE"] + ".lock").unlink(missing_ok=True)
-    progress = Progress(f"read {path}")
+    progress = NamedProgress(f"read {path}")
     git(path, "-c", "core.compression=1", "-c", "core.bare=false", "add", "-A", "-f", ".",
         env=index)
     tree = git(path, "write-tree", env=index).stdout.strip()
@@ -259,7 +259,7 @@ def _import_tar(project: Project, stream: IO[bytes], key: str, label: str) -> Ba
         cwd=project.pristine, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
         env={**os.environ, **PLAIN_GIT})
     assert importer.stdin and importer.stderr
-    progress = Progress(label, unit="files")
+    progress = NamedProgress(label, unit="files")
     try:
         unpacked = _Unpacked(stream)
         with tarfile.open(fileobj=unpacked, mode="r|") as archive:  # type: ignore[call-overload]
@@ -289,7 +289,7 @@ def _import_tar(project: Project, stream: IO[bytes], key: str, label: str) -> Ba
     return base
 
 
-def _feed(archive: tarfile.TarFile, out: IO[bytes], ref: str, progress: Progress) -> int:
+def _feed(archive: tarfile.TarFile, out: IO[bytes], ref: str, progress: NamedProgress) -> int:
     out.write(f"commit {ref}\ncommitter x <x> 0 +0000\ndata 0\ndeleteall\n".encode())
     count = 0
     for member in archive:
@@ -414,7 +414,7 @@ class Apt:
         if deb.is_file() and _sha256(deb) == sha256:
             return deb, sha256
         need_space(keep, size // 2**20 + 50, f"downloading {package}")
-        progress = Progress(f"download {name} ({size // 2**20} MiB)", size)
+        progress = NamedProgress(f"download {name} ({size // 2**20} MiB)", size)
         code, said = self._download(package, progress)
         if code:
             raise ToolError(explain_apt(said, package, suite, keep))
@@ -431,7 +431,7 @@ class Apt:
         progress.finish()
         return deb, sha256
 
-    def _download(self, package: str, progress: Progress) -> tuple[int, str]:
+    def _download(self, package: str, progress: NamedProgress) -> tuple[int, str]:
         """Into the work folder; apt's exit code and what it complains of."""
         with (self.work / "download.log").open("w+") as said:
             loading = subprocess.Popen(self._command("apt-get", "download", package),

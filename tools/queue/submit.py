@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tools.base.cli import ToolError
 from tools.base.files import write_if_changed
+from tools.base.text import table as text_table
 
 from . import analyse, tree
 from .checkpatch import checkpatch_environment, checkpatch_findings
@@ -313,7 +314,8 @@ def wanted(files: Sequence[str]) -> set[str]:
 def rows(table: dict[str, tuple[str, list[int]]]) -> list[str]:
     """Recipient, of which patches, why; those of most patches first."""
     order = sorted(table.items(), key=lambda item: (-len(item[1][1]), item[0]))
-    return [f"{address:<44} {spans(numbers):<16} {role}" for address, (role, numbers) in order]
+    lines = [[address, spans(numbers), role] for address, (role, numbers) in order]
+    return text_table(["recipient", "patches", "role"], lines, "lll", rule=False).splitlines()
 
 
 # --- spelling --------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from .common import (
     NO_SPACE,
     PLAIN_GIT,
     QUEUE_IDENT,
-    Progress,
+    NamedProgress,
     Project,
     disk_full,
     git,
@@ -129,7 +129,7 @@ def _kernel_path(kernel: str | None) -> str | None:
 def check_out(project: Project, where: Path, base: Base) -> None:
     """A git tree of the pristine base, on branch `queue`, with the tag `base`."""
     need_space(project.build, 2500, "a kernel tree")
-    progress = Progress(f"check out linux {base.version}")
+    progress = NamedProgress(f"check out linux {base.version}")
     where.parent.mkdir(parents=True, exist_ok=True)
     try:
         git(where.parent, "clone", "-q", "--local", "--no-checkout", "--no-tags", "--branch",
@@ -204,7 +204,7 @@ def _repair(linux: Path, state: State) -> None:
 
 def apply(project: Project, linux: Path, state: State, patches: Sequence[Path]) -> None:
     """git am, one patch at a time, so that a failure has a name."""
-    progress = Progress("git am", len(patches))
+    progress = NamedProgress("git am", len(patches))
     for number, path in enumerate(patches):
         done = git(linux, "-c", "commit.gpgsign=false", "am", "-q", "--keep-non-patch",
                    "--committer-date-is-author-date", "--no-3way", "--whitespace=nowarn", path,

@@ -20,9 +20,9 @@ from tools.vm import uml
 from tools.vm.uml import Stopped
 
 from . import load
-from .guests import INIT, Outcome, SoakGuests, Task, Violated, build_init, run_guest
 from .judge import Judge
 from .load import Bounds
+from .task import INIT, Outcome, SoakGuests, Task, Violated, build_init, run_guest
 
 KERNEL = uml.IMAGE
 REPORT = BUILD / "soak" / "violation"
@@ -41,7 +41,9 @@ def make_parser() -> argparse.ArgumentParser:
         "--requests", type=positive, default=10_000_000, metavar="N", help="to complete, on all disks (default: 10^7)"
     )
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="guest number i has seed S + i (default: 1)")
-    parser.add_argument("--hours", type=seconds, default=24, metavar="H", help="at most so much virtual time")
+    parser.add_argument(
+        "--hours", type=seconds, default=24, metavar="H", help="of virtual time, at most (default: %(default)s)"
+    )
     parser.add_argument("--guests", type=positive, metavar="N", help="guests (default: one for a million requests)")
     cpus = len(os.sched_getaffinity(0))
     parser.add_argument(

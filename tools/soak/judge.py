@@ -204,6 +204,13 @@ def check_reservation(reservation: Reservation, least: int) -> Iterator[str]:
         yield f"pid {reservation.pid} has {reservation.tokens} tokens; the least is {least}"
 
 
+def check_slack(sample: Sample) -> Iterator[str]:
+    for reservation in sample.reservations:
+        by_slack = sum(reservation.slack)
+        if by_slack != reservation.met:
+            yield f"pid {reservation.pid} has met {reservation.met} deadlines, but {by_slack} by what was left"
+
+
 def check_tokens(sample: Sample, history: History) -> Iterator[str]:
     for reservation in sample.reservations:
         yield from check_reservation(reservation, history.least_tokens(reservation.pid))
@@ -293,6 +300,7 @@ OF_ONE_FILE = {
     "sort tree in order": check_sort_order,
     "drive no fuller than it can be": check_drive_depth,
     "references have holders": check_references,
+    "slack counted once": check_slack,
 }
 # Each compares files, which must be of the same moment.
 OF_ONE_MOMENT = {

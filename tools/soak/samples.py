@@ -54,6 +54,9 @@ class Reservation:
     delay_ms: int
     bucket: int
     tokens: int
+    met: int
+    # Of those met, by what part of the delay was left.
+    slack: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,8 @@ QUEUE = re.compile(
 )
 STATE = re.compile(r"queued (\d+) in_drive (\d+) drive_depth (\d+) head \d+")
 SORT = re.compile(r"sector (\d+) pid (\d+) tokens -?\d+ deadline_us (-?\d+)")
-RESERVATION = re.compile(r"pid (\d+) rate \d+ delay_ms (\d+) bucket (\d+) tokens (-?\d+) bytes_in \d+.*")
+RESERVATION = re.compile(r"pid (\d+) rate \d+ delay_ms (\d+) bucket (\d+) tokens (-?\d+) bytes_in \d+ bytes_over \d+"
+                         r" met (\d+) missed \d+((?: slack\d \d+)+)")
 OPERATION = re.compile(r"pid (\d+) (\S+) class (\S+) requests (\d+) age_ns (\d+)")
 WORST = re.compile(r"worst (\S+) pid (\d+) by_request_ns (\d+)")
 HEAD = re.compile(
@@ -122,6 +126,12 @@ def _match(pattern: "re.Pattern[str]", line: str) -> "re.Match[str]":
     if not found:
         raise BadSample(f"not understood: '{line}'")
     return found
+
+
+def parse_reservation(line: str) -> Reservation:
+    *numbers, slack = _match(RESERVATION, line).groups()
+    pid, delay_ms, bucket, tokens, met = map(int, numbers)
+    return Reservation(pid, delay_ms, bucket, tokens, met, tuple(map(int, slack.split()[1::2])))
 
 
 def parse_queue(line: str) -> Queue:
@@ -172,7 +182,7 @@ def _line(sample: Sample, section: str, line: str) -> None:
     elif section == "sort_tree":
         sample.sort_tree.append(SortEntry(*map(int, _match(SORT, line).groups())))
     elif section == "reservations":
-        sample.reservations.append(Reservation(*map(int, _match(RESERVATION, line).groups())))
+        sample.reservations.append(parse_reservation(line))
     elif section == "operations":
         _operation_line(sample, line)
     else:

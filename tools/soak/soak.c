@@ -848,8 +848,8 @@ static int writer_ioprio(int ioprio)
 }
 
 /*
- * The whole disk, or a part of it. Those that read at random share a place: whoever
- * is near the head must not keep those from the disk who are not. It is large
+ * The whole disk, or a part of it. Those that read at random share a place: workers
+ * near the head must not keep those from the disk that are not. It is large
  * enough for them to be seeky, and so small that one of them is always near.
  */
 static void draw_region(uint64_t *state, const struct disk *d, struct slot *s)
@@ -1217,7 +1217,7 @@ static void rest(const char *phase)
 static void run_phase(uint64_t *state)
 {
 	uint64_t next = now_ns(), end = next + job.phase_ns;
-	/* restless phases find races, calm ones whoever is never served */
+	/* restless phases find races, calm ones processes that are never served */
 	uint64_t event_ns = job.event_ns << draw_below(state, MAX_CALM);
 
 	for (unsigned int i = 0; i < job.nr_disks; i++) {

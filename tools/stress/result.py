@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tools.base import text
+
 # KCSAN reports races all over the kernel; these functions are the queue's.
 OWN = re.compile(r"\b(?:cfq_|bw_|null_rot_|rot_|blk_trace_vfs|__?blktrace_vfs|blktrace_vfs|ioprio_rank)")
 RACE = re.compile(r"BUG: KCSAN: ")
@@ -105,8 +107,8 @@ def parse_progress(path: Path) -> tuple[str, int, int] | None:
 
 def failures(outcome: Outcome) -> list[str]:
     """A line for each thing that makes the run a failure; of the kernel's, the first 20."""
-    return [*(f"wrong: {text}" for text in outcome.wrong),
-            *(f"kernel: {text}" for text in outcome.reports[:20])]
+    return [*(f"wrong: {line}" for line in outcome.wrong),
+            *(f"kernel: {line}" for line in outcome.reports[:20])]
 
 
 def table(outcome: Outcome) -> list[str]:
@@ -114,13 +116,14 @@ def table(outcome: Outcome) -> list[str]:
     actors: dict[str, list[Action]] = {}
     for action in outcome.actions:
         actors.setdefault(action.actor, []).append(action)
-    lines = [f"{'actor':<22}{'done':>10}{'expected':>10}{'unexpected':>12}  what"]
+    rows = []
     for actor, actions in actors.items():
         done = sum(a.count for a in actions if a.is_done)
         unexpected = sum(a.count for a in actions if a.unexpected)
         expected = sum(a.count for a in actions if a.result.startswith("expected"))
-        lines.append(f"{actor:<22}{done:>10}{expected:>10}{unexpected:>12}  {what(actions)}")
-    lines += ["", *failures(outcome)]
+        rows.append([actor, str(done), str(expected), str(unexpected), what(actions)])
+    header = ["actor", "done", "expected", "unexpected", "what"]
+    lines = [*text.table(header, rows, "lrrrl").splitlines(), "", *failures(outcome)]
     if outcome.foreign_races:
         lines.append(f"{outcome.foreign_races} data races in code that is not the queue's")
     lines.append(
@@ -139,5 +142,5 @@ def what(actions: Iterable[Action], most: int = 4) -> str:
             name += " (" + action.result.removeprefix("expected ") + ")"
         counts[name] = counts.get(name, 0) + action.count
     largest = sorted(counts.items(), key=lambda item: -item[1])
-    text = ", ".join(f"{name} {count}" for name, count in largest[:most])
-    return text + (", ..." if len(largest) > most else "")
+    named = ", ".join(f"{name} {count}" for name, count in largest[:most])
+    return named + (", ..." if len(largest) > most else "")

@@ -11,15 +11,15 @@ from pathlib import Path
 from tools.base.paths import BUILD, TOOLS
 from tools.vm import build_bwctl, build_static, light_fio, named_kernel, parameters, run
 
+from .knobs import tables
 from .result import Outcome, parse_progress, read_outcome, split_reports
-from .tables import tables
 
 GUEST = TOOLS / "stress" / "guest"
 PROGRAMS = BUILD / "stress"
 FLAVOURS = ("plain", "debug", "kcsan")
 PROGRESS_S = 1.0
 
-Progress = Callable[[str, int, int], None]
+Tell = Callable[[str, int, int], None]
 
 
 def build_programs() -> None:
@@ -47,7 +47,7 @@ def prepare(out: Path, flavour: str) -> None:
 class _ProgressReader(threading.Thread):
     """Passes the guest's progress on while it runs."""
 
-    def __init__(self, path: Path, tell: Progress) -> None:
+    def __init__(self, path: Path, tell: Tell) -> None:
         super().__init__(daemon=True)
         self.path, self.tell = path, tell
         self.ended = threading.Event()
@@ -59,7 +59,7 @@ class _ProgressReader(threading.Thread):
 
 
 def run_stress(flavour: str, seconds: int, seed: int, out: Path, *, image: Path | None = None,
-               tell: Progress | None = None) -> Outcome:
+               tell: Tell | None = None) -> Outcome:
     """One run; whatever is wrong is in the outcome."""
     build_programs()
     out.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ GUEST_OUT = "/run/vm-out"  # where the guest sees the output folder
 
 # QEMU's TCG with a thread per CPU sometimes runs a breakpoint that another CPU, which
 # patches code (a static key, a tracepoint), has taken away again: before QEMU 8.1 a page
-# may be written between its translation and the lock on it. Such a run is made once more;
+# may be written between its translation and the lock on it. Such a run is retried;
 # under KVM, with a newer QEMU and elsewhere the same words are the kernel's own fault.
 TCG_FAULT = "Oops: int3:"
 

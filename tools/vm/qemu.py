@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from tools.base.files import write_whole
 from tools.base.paths import BUILD, ROOT
 
 from .command import GUEST_OUT, Follower, Result, VMError, collect, script, text
@@ -61,10 +62,7 @@ def kvm_works(kernel: Path) -> bool:
         works = b"Kernel panic - not syncing: VFS" in probe.stdout
     except (OSError, subprocess.TimeoutExpired):
         works = False
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    new = kept.with_suffix(f".{os.getpid()}")
-    new.write_text("works\n" if works else "does not work\n")
-    new.replace(kept)
+    write_whole(kept, "works\n" if works else "does not work\n")
     return works
 
 
@@ -145,7 +143,7 @@ def run(
         begun = (where / "stdout.log").exists()
         if not result.spoiled or (begun and not again):
             break
-        print("vm: the emulator lost a code patch: once more", file=sys.stderr)
+        print("vm: the emulator lost a code patch: retrying", file=sys.stderr)
     return result
 
 

@@ -32,7 +32,7 @@ CONSOLE_TAIL_LINES = 12
 HERE = "/proc/self/cwd"
 INIT = "init"
 OUT = "/mnt"  # where a guest mounts the folder that it leaves its results in
-GUEST_MEMORY = "512M"  # more only costs the host's page faults
+GUEST_MEMORY = "2G"  # with less, what read-ahead brings for many is gone before it is used
 
 
 class Stopped(Exception):

@@ -95,17 +95,13 @@ scenario()
 # gives it cfq
 disk()
 {
-	local name=$1 dir=$NULLB/$1 attr
+	local name=$1
 
 	shift
-	mkdir "$dir" || fail "null_blk does not make $name"
 	DISKS+=("$name")
-	for attr in size=64 memory_backed=1 irqmode=2 completion_nsec=50000 \
-		    hw_queue_depth=32 max_sectors=1024 "$@"; do
-		echo "${attr#*=}" > "$dir/${attr%%=*}" ||
-			fail "null_blk does not take $attr"
-	done
-	echo 1 > "$dir/power" || fail "$name cannot be powered on"
+	null_disk "$name" size=64 memory_backed=1 irqmode=2 completion_nsec=50000 \
+		hw_queue_depth=32 max_sectors=1024 "$@" power=1 ||
+		fail "there is no disk $name"
 	choose "$name" cfq
 }
 

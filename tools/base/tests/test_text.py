@@ -6,6 +6,14 @@ from __future__ import annotations
 from tools.base import text
 
 
+def test_table_has_its_first_column_to_the_left_or_each_as_it_is_asked_for() -> None:
+    rows = [["one", "1", "why"], ["two", "10", ""]]
+    assert text.table(["what", "n", "reason"], rows).splitlines() == [
+        "what   n  reason", "----  --  ------", "one    1     why", "two   10"]
+    assert text.table(["what", "n", "reason"], rows, "lrl", rule=False).splitlines() == [
+        "what   n  reason", "one    1  why", "two   10"]
+
+
 def test_table_of_markdown_has_its_first_column_to_the_left_or_each_as_it_is_asked_for() -> None:
     rows = [["a|b", "1", "why"]]
     assert text.markdown(["what", "number", "reason"], rows) == (

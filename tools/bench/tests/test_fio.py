@@ -63,10 +63,54 @@ def reader(name: str, longest_ms: float, bins: dict[str, int] | None = None) -> 
 def test_the_disk_s_settings_are_said() -> None:
     preset = presets.load("barracuda-7200.11")
     said = fio.about_disk(preset)
-    for word in ("barracuda-7200.11", "7200 rpm", "465 GiB", "write cache of", "by position"):
+    for word in ("barracuda-7200.11", "7200 rpm", "465 GiB", "24 MiB of memory for reading (cache_kb) and 8 MiB for "
+                 "writing (write_kb)", "32 commands of up to 512 KiB (1024 max_sectors)",
+                 "by position, after 500 ms by age (reorder_ms)"):
         assert word in said
-    presets.change(preset, ["rot/write_back=0", "rot/queue=fcfs"])
-    assert "no write cache" in fio.about_disk(preset) and "by arrival" in fio.about_disk(preset)
+    presets.change(preset, ["rot/write_back=0", "rot/queue=fcfs", "max_sectors=256"])
+    said = fio.about_disk(preset)
+    for word in ("for reading (cache_kb), no write cache", "by arrival", "up to 128 KiB (256 max_sectors)"):
+        assert word in said
+    assert "reorder_ms" not in said
+
+
+@pytest.mark.parametrize("name", presets.names())
+def test_every_disk_can_be_said(name: str) -> None:
+    assert name in fio.about_disk(presets.load(name))
+
+
+@pytest.mark.parametrize(("name", "settings", "expected"), [
+    ("barracuda-7200.11", [], 10.8),  # 5 reads of 12.92 ms / 1.4, and half of the time for the writer
+    ("barracuda-7200.11", ["rot/queue=fcfs"], 7.7),
+    ("barracuda-7200.11", ["rot/write_back=0"], None),
+    ("laptop-5400", [], 7.1),
+    ("dual-actuator-18tb", [], None),
+    ("host-managed-15tb", [], None),
+])
+def test_expected_reads_follow_from_the_disk(name: str, settings: list[str], expected: float | None) -> None:
+    preset = presets.load(name)
+    presets.change(preset, settings)
+    found = fio.expected_reads_per_s(preset)
+    assert found == (expected and pytest.approx(expected, abs=0.05))
+
+
+def test_expected_reads_stand_beside_those_of_schedulers_that_do_not_wait() -> None:
+    results = {name: fio.figures({"jobs": [job("w", "write"), job(fio.SEQUENTIAL)]}) for name in ("none", "cfq")}
+    fio.add_expected(results, presets.load("barracuda-7200.11"))
+    assert [rows[1]["expected_iops"] for rows in results.values()] == [pytest.approx(10.8, abs=0.05), None]
+    assert not any("expected_iops" in rows[0] for rows in results.values())
+    written, read = fio.table(results).split(fio.SEQUENTIAL)
+    assert "expected" not in written
+    assert [line.split()[:3] for line in read.splitlines()[1:]] == [
+        ["scheduler", "IOPS", "expected"], ["none", "50", "11"], ["cfq", "50", "-"]]
+
+
+def test_expected_reads_are_of_the_jobs_that_run() -> None:
+    jobs = job_file("jobs.fio")
+    assert "iodepth" not in jobs[fio.SEQUENTIAL] and jobs[fio.SEQUENTIAL]["rw"] == "read"
+    depths = [int(jobs[name].get("iodepth", "1")) for name in jobs.sections() if "read" in jobs[name].get("rw", "")]
+    assert sum(depths) == fio.READS
+    assert f'echo "{fio.ROTATING}$preset"' in (TOOLS / "bench/fio-guest.sh").read_text()
 
 
 def test_late_reads_are_those_above_the_limit() -> None:

@@ -22,4 +22,4 @@ def test_guest_that_ran_into_an_error_gives_its_last_words() -> None:
 
 def test_more_than_the_disk_holds_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["zeros", "--gib", "460"]) == 2
-    assert "does not fit on a disk of 465 GiB" in capsys.readouterr().err
+    assert "do not fit on a disk of 465 GiB" in capsys.readouterr().err

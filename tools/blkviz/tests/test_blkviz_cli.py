@@ -132,9 +132,9 @@ done
 [ "$device" = /dev/none ] && { echo "Invalid path $device specified" >&2; exit 1; }
 cat "$FAKE_SYSFS/class/block/sdx/trace/vfs" > "$FAKE_SYSFS/during"
 end() {
-	# long enough for a second signal to come
 	: > "$FAKE_SYSFS/ending"
-	sleep 0.4
+	# until a second signal has come, where one is to come
+	while [ -e "$FAKE_SYSFS/hold" ]; do sleep 0.05; done
 	if [ "$name" = - ]; then cat "$FAKE_TRACE"; else cp "$FAKE_TRACE" "$folder/$name.blktrace.0"; fi
 	kill $!
 	echo "$device" > "$FAKE_SYSFS/ended"
@@ -255,35 +255,43 @@ def wait_for(there: Callable[[], bool]) -> None:
 def test_interrupted_record_switches_off_and_keeps_the_trace(
     machine: dict[str, str], tmp_path: Path, number: signal.Signals, times: int
 ) -> None:
+    began, hold = tmp_path / "began", tmp_path / "sys/hold"
+    command = ["sh", "-c", f": > {began}; exec sleep 100"]
+    if times == 2:
+        hold.touch()
     running = subprocess.Popen(
-        [TOOL, "record", "-o", tmp_path / "base", "sdx", "--", "sleep", "100"],
+        [TOOL, "record", "-o", tmp_path / "base", "sdx", "--", *command],
         env={**os.environ, **machine}, stderr=subprocess.PIPE, preexec_fn=heed_all)
     try:
-        wait_for((tmp_path / "sys/during").exists)
-        time.sleep(0.8)
+        wait_for(began.exists)
         running.send_signal(number)
         if times == 2:
             wait_for((tmp_path / "sys/ending").exists)
             running.send_signal(number)
+            hold.unlink()
         _, said = running.communicate(timeout=30)
     finally:
+        hold.unlink(missing_ok=True)
         running.kill()
     assert running.returncode == 130, said
     assert switches(tmp_path) == ("0", "read,write")
     assert (tmp_path / "base.blktrace.0").stat().st_size > 1000
-    assert json.loads((tmp_path / "base.blkviz.json").read_text())["command"] == "sleep 100"
+    assert json.loads((tmp_path / "base.blkviz.json").read_text())["command"] == " ".join(command)
 
 
 def test_record_behind_nohup_goes_on(machine: dict[str, str], tmp_path: Path) -> None:
+    began, go_on = tmp_path / "began", tmp_path / "go-on"
     running = subprocess.Popen(
-        [TOOL, "record", "-o", tmp_path / "base", "sdx", "--", "sh", "-c", "sleep 2; exit 7"],
+        [TOOL, "record", "-o", tmp_path / "base", "sdx", "--",
+         "sh", "-c", f": > {began}; until [ -e {go_on} ]; do sleep 0.05; done; exit 7"],
         env={**os.environ, **machine}, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     try:
-        wait_for((tmp_path / "sys/during").exists)
-        time.sleep(0.8)
+        wait_for(began.exists)
         running.send_signal(signal.SIGHUP)
+        go_on.touch()
         assert running.wait(30) == 7
     finally:
+        go_on.touch()
         running.kill()
 
 

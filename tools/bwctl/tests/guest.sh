@@ -209,14 +209,18 @@ reservation_is_shown() {
 # Within the reservation, and beyond it while nobody else wants the disk.
 served() { echo $(($(figure bytes_in "$1") + $(figure bytes_over "$1"))); }
 
+served_more_than() {
+	local now
+	now=$(reservation_of "$reader")
+	echo "$now"
+	[ "$(served "$now")" -gt "$1" ]
+}
+
 reservation_is_spent() {
-	local first second
+	local first
 	first=$(reservation_of "$reader")
-	sleep 2
-	second=$(reservation_of "$reader")
 	echo "$first"
-	echo "$second"
-	[ "$(served "$second")" -gt "$(served "$first")" ]
+	soon served_more_than "$(served "$first")"
 }
 
 show_process_shows_the_device() {

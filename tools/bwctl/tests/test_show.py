@@ -20,7 +20,8 @@ BE4 = 2 << 13 | 4
 
 def line(pid: int = 123, **values: Any) -> str:
     fields = {"pid": pid, "rate": 3145728, "delay_ms": 200, "bucket": 3145728, "tokens": -12345,
-              "bytes_in": 123456, "bytes_over": 7, "met": 12, "missed": 3} | values
+              "bytes_in": 123456, "bytes_over": 7, "met": 12, "missed": 3,
+              **{f"slack{part}": part // 2 for part in range(8)}} | values
     return " ".join(f"{name} {value}" for name, value in fields.items()) + "\n"
 
 
@@ -128,9 +129,22 @@ def test_device_shows_tunables_reservations_and_counters(world: World) -> None:
     assert head == ("sda: cfq, rotating, delays 25 50 100 200 500 800 1000 2000 ms, bucket 3000 ms, "
                     "seek 64 KiB, share 95 %, depth 1")
     assert counters.split() == ["reservations", "1", "deadlines_missed", "3"]
-    assert titles.split() == ["THREAD", "RATE", "DELAY", "TOKENS", "WITHIN", "BEYOND", "MET", "MISSED", "COMMAND"]
+    assert titles.split() == ["THREAD", "RATE", "DELAY", "TOKENS", "WITHIN", "BEYOND", "MET", "MISSED", "SLACK",
+                              "COMMAND"]
     assert row.split() == ["123", "3", "MiB/s", "200", "ms", "-12.1", "KiB", "120.6", "KiB", "7", "B", "12", "3",
-                           "player"]
+                           "25", "%", "player"]
+
+
+@pytest.mark.parametrize(("counts", "shown"), [
+    ([0] * 8, "-"), ([1] + [0] * 7, "0 %"), ([1] + [0] * 6 + [98], "0 %"), ([1] + [0] * 6 + [99], "87 %"),
+    ([0, 0, 5, 0, 0, 400, 0, 0], "25 %"), ([0] * 7 + [3], "87 %"), ([2, 0, 0, 198, 0, 0, 0, 0], "37 %"),
+])
+def test_slack_is_what_99_of_100_requests_in_time_had_left(world: World, counts: list[int], shown: str) -> None:
+    world.disk("sda")
+    world.process(123, {123: PRIORITY}, b"player")
+    world.sched("sda", line(met=sum(counts), **{f"slack{part}": count for part, count in enumerate(counts)}))
+    row = world.run("show", "sda").out.splitlines()[-1]
+    assert row.rpartition(" 3  ")[2].strip().split("  ") == [shown, "player"]
 
 
 def test_device_json(world: World) -> None:
@@ -142,7 +156,8 @@ def test_device_json(world: World) -> None:
             "seek_kb": 64, "share_percent": 95, "depth": 1,
             "reservations": [{
                 "pid": pid, "rate": 3145728, "delay_ms": 200, "bucket": 3145728, "tokens": tokens, "bytes_in": 123456,
-                "bytes_over": 7, "met": 12, "missed": 3} for pid, tokens in ((123, -12345), (124, 5))],
+                "bytes_over": 7, "met": 12, "missed": 3, "slack": [0, 0, 1, 1, 2, 2, 3, 3],
+            } for pid, tokens in ((123, -12345), (124, 5))],
             "counters": {"slices": 5, "bw_preemptions": 2}}]}
 
 

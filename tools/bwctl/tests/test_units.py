@@ -79,7 +79,7 @@ def test_bad_texts_are_refused(builds: Builds, kind: str, texts: list[str]) -> N
 
 
 def expected_rate(text: str) -> Fraction | None:
-    """The documented grammar, said once more."""
+    """The documented grammar, in another form."""
     found = re.fullmatch(r"(\d+)(?:\.(\d+))?(?:([kmgKMG]?)(iB|B|bit)?)(/s)?", text, re.ASCII)
     if not found:
         return None

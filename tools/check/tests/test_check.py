@@ -17,6 +17,7 @@ from tools.base.paths import ROOT, TOOLS
 from tools.check import cli, counting, running, steps
 from tools.check.counting import Count
 from tools.check.running import Kernels, Row
+from tools.check.skips import MAY_SKIP
 from tools.check.steps import Step
 
 
@@ -31,6 +32,14 @@ def test_kunit_counts_cases_in_groups_of_groups(tmp_path: Path) -> None:
     count = counting.by_kunit(path, tmp_path / "test.log")("", 1)
     assert (count.passed, count.skipped) == (1, 1)
     assert count.failures == ["cfq.next", "deep.crash"]
+
+
+def test_kunit_in_which_nothing_has_passed_is_a_failure(tmp_path: Path) -> None:
+    path = tmp_path / "kunit.json"
+    path.write_text(json.dumps({"sub_groups": [{"name": "cfq", "test_cases": [{"name": "slice", "status": "SKIP"}]}]}))
+    (tmp_path / "test.log").write_text("[    1.000000] all is well\n")
+    count = counting.by_kunit(path, tmp_path / "test.log")("Testing complete.\n", 0)
+    assert (count.skipped, count.failures) == (1, ["kunit.py (exit code 0): Testing complete."])
 
 
 def test_kunit_that_did_not_build_is_a_failure(tmp_path: Path) -> None:
@@ -70,18 +79,45 @@ def test_junit_counts_and_an_unexplained_exit_code_is_a_failure(tmp_path: Path) 
     assert counting.by_junit(path)("", 3).failures == ["pytest ended with exit code 3"]
 
 
+def write_case(path: Path, inside: str) -> Path:
+    """pytest's XML of one test."""
+    path.write_text('<testsuites><testsuite><testcase classname="m" name="a">'
+                    f'{inside}</testcase></testsuite></testsuites>')
+    return path
+
+
 @pytest.mark.parametrize(("message", "skipped", "failures"), [
-    ("no chromium here", 1, []),
-    ("no User-Mode Linux: `make uml` builds it", 0,
-     ["m.a: not run: no User-Mode Linux: `make uml` builds it"]),
+    ("no mandoc here", 1, []),
+    ("no chromium here", 0, ["m.a: skipped: no chromium here"]),
+    ("no mandoc here, nor anything else", 0, ["m.a: skipped: no mandoc here, nor anything else"]),
+    ("no User-Mode Linux: `make uml` builds it", 0, ["m.a: skipped: no User-Mode Linux: `make uml` builds it"]),
+    ("", 0, ["m.a: skipped: for no reason"]),
 ])
-def test_a_test_that_lacks_a_kernel_is_a_failure(
-        tmp_path: Path, message: str, skipped: int, failures: list[str]) -> None:
-    path = tmp_path / "r.xml"
-    path.write_text(f'<testsuites><testsuite><testcase classname="m" name="a"><skipped message="{message}"/>'
-                    '</testcase></testsuite></testsuites>')
-    count = counting.by_junit(path)("", 0)
+def test_a_test_that_is_skipped_is_a_failure_unless_it_may_be(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, message: str, skipped: int, failures: list[str]) -> None:
+    monkeypatch.setattr(steps, "LOGS", tmp_path)
+    write_case(tmp_path / "s.xml", f'<skipped message="{message}"/>')
+    count = steps.pytest_step("s", []).count("", 0)
     assert (count.passed, count.skipped, count.failures) == (0, skipped, failures)
+
+
+def test_what_a_test_that_passed_has_skipped_of_itself_is_counted(tmp_path: Path) -> None:
+    properties = "".join(f'<property name="skipped" value="{name}: slower"/>' for name in "ab")
+    path = write_case(tmp_path / "r.xml", f'<properties>{properties}<property name="seconds" value="3"/></properties>')
+    count = counting.by_junit(path)("", 0)
+    assert (count.passed, count.skipped, count.failures, count.times) == (1, 2, [], [(3.0, "m.a")])
+
+
+def test_a_test_that_was_skipped_and_failed_afterwards_has_failed(tmp_path: Path) -> None:
+    path = write_case(tmp_path / "r.xml", '<skipped message="no man here"/><error message="left a process"/>')
+    assert counting.by_junit(path, MAY_SKIP)("", 1).failures == ["m.a: left a process"]
+
+
+@pytest.mark.parametrize("reason", MAY_SKIP)
+def test_a_reason_for_which_a_test_may_be_skipped_is_one_that_a_test_has(reason: str) -> None:
+    tests = [path for path in TOOLS.glob("*/tests/*.py") if path.parts[-3] != "check"]
+    tests += [path for kind in ("py", "sh") for path in (ROOT / "selftests").rglob(f"*.{kind}")]
+    assert any(f'"{reason}"' in path.read_text() for path in tests)
 
 
 def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
@@ -92,10 +128,12 @@ def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
 
 def test_findings_are_counted_one_by_one() -> None:
     log = "noise\n" + json.dumps({"findings": [
-        {"check": "git am", "subject": "x", "problems": []},
+        {"check": "git am", "subject": "x", "problems": [], "skipped": ""},
+        {"check": "sparse", "subject": "y", "problems": [], "skipped": "it is not installed"},
         {"check": "checkpatch", "subject": "p", "problems": ["1: WARNING"]}]}) + "\n"
     count = counting.by_findings(log, 1)
-    assert (count.passed, count.failures) == (1, ["checkpatch: p: 1: WARNING"])
+    assert (count.passed, count.failures) == (
+        1, ["sparse: y: skipped: it is not installed", "checkpatch: p: 1: WARNING"])
     assert counting.by_findings("queue: disk full\n", 1).failures == ["queue: disk full"]
 
 

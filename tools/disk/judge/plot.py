@@ -12,7 +12,7 @@ from typing import Any
 from tools.base.cli import EXIT_USAGE, ToolError
 from tools.base.files import write_whole
 
-from .run import Times
+from .replay import Times
 
 _LONG = re.compile(rb"(\d+\.\d)\d{3,}")  # coordinates: a tenth of a point will do
 

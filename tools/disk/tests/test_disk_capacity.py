@@ -3,12 +3,12 @@
 
 import pytest
 
-from tools.disk import capacity, figures
+from tools.disk import capacity, characteristics
 
 # 1000 sectors a track of 10 ms and its skew of 2 ms; a positioning is 3 + 5 + 0.5 ms
-DISK = figures.compute({"size": "1000", "rot/rpm": "6000", "rot/heads": "1", "rot/zones": "1",
-                        "rot/track_outer_sectors": "1000", "rot/track_inner_sectors": "1000",
-                        "rot/seek_track_us": "2000", "rot/seek_avg_us": "6000", "rot/overhead_us": "500"})
+DISK = characteristics.compute({"size": "1000", "rot/rpm": "6000", "rot/heads": "1", "rot/zones": "1",
+                               "rot/track_outer_sectors": "1000", "rot/track_inner_sectors": "1000",
+                               "rot/seek_track_us": "2000", "rot/seek_avg_us": "6000", "rot/overhead_us": "500"})
 
 
 def test_positioning_is_half_a_seek_half_a_revolution_and_overhead() -> None:

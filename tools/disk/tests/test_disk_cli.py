@@ -105,4 +105,5 @@ def test_show_has_the_attributes_of_the_model(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(device, "stats_of", lambda name: {"seeks": 3})
     assert main(["show", "d"]) == 0
     assert [line.split() for line in capsys.readouterr().out.splitlines() if line] == [
-        ["rot/rpm", "7200"], ["size", "64"], ["seeks", "3"]]
+        ["attribute", "value"], ["---------", "-----"], ["rot/rpm", "7200"], ["size", "64"],
+        ["counter", "value"], ["-------", "-----"], ["seeks", "3"]]

@@ -14,7 +14,7 @@ from tools.base.paths import ROOT
 from tools.disk import presets
 from tools.disk.cli import main
 from tools.disk.errors import DiskError
-from tools.disk.judge import compare, derive, lists, page, parameters, plot, run, simulator
+from tools.disk.judge import demerit, derive, document, lists, parameters, plot, replay, simulator
 from tools.disk.judge.parameters import Zone
 
 BUILD = ROOT / "tools/disk/judge/build"
@@ -82,17 +82,17 @@ def valid(tmp_path: Path) -> Path:
 
 
 def test_equal_distributions_have_no_demerit_in_whatever_order() -> None:
-    assert compare.demerit([3, 1, 2], [1, 2, 3]) == 0
+    assert demerit.demerit([3, 1, 2], [1, 2, 3]) == 0
 
 
 def test_demerit_is_the_rms_distance_as_a_share_of_the_judges_mean() -> None:
-    assert compare.demerit([2, 3], [1, 1]) == pytest.approx(sqrt((1 + 4) / 2))
-    assert compare.demerit([110, 210, 310], [100, 200, 300]) == pytest.approx(10 / 200)
+    assert demerit.demerit([2, 3], [1, 1]) == pytest.approx(sqrt((1 + 4) / 2))
+    assert demerit.demerit([110, 210, 310], [100, 200, 300]) == pytest.approx(10 / 200)
 
 
 def test_distributions_of_different_sizes_are_no_comparison() -> None:
     with pytest.raises(ValueError):
-        compare.demerit([1, 2], [1])
+        demerit.demerit([1, 2], [1])
 
 
 @pytest.mark.parametrize(("model", "ok"), [
@@ -102,14 +102,14 @@ def test_distributions_of_different_sizes_are_no_comparison() -> None:
     ([70, 200, 330], False),  # the mean is right, the demerit 12%
 ])
 def test_both_bounds_must_hold(model: list[int], ok: bool) -> None:
-    assert compare.verdict("d", "l", model, [100, 200, 300]).ok is ok
+    assert demerit.verdict("d", "l", model, [100, 200, 300]).ok is ok
 
 
 def test_table_names_what_failed() -> None:
-    found = [compare.verdict("good", "random", [100], [100]), compare.verdict("bad", "random", [200], [100])]
-    lines = compare.table(found).splitlines()
+    found = [demerit.verdict("good", "random", [100], [100]), demerit.verdict("bad", "random", [200], [100])]
+    lines = demerit.table(found).splitlines()
     assert lines[2].endswith(" ok") and lines[3].endswith("+100.0%          100.0%  FAILED")
-    assert compare.markdown(found).count("FAILED") == 1
+    assert demerit.markdown(found).count("FAILED") == 1
 
 
 # --- parameter files ----------------------------------------------------------------------
@@ -292,19 +292,19 @@ def test_build_says_what_is_wrong_and_ends_with_2(tmp_path: Path, words: list[st
 # --- page and plot ------------------------------------------------------------------------
 
 
-TIMES = [run.Times("d", "mixed", ["random reads", "random writes"], [1000000, 3000000], [1000000, 2900000])]
+TIMES = [replay.Times("d", "mixed", ["random reads", "random writes"], [1000000, 3000000], [1000000, 2900000])]
 
 
 def test_page_keeps_what_was_written_by_hand(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / "page.md"
-    path.write_text(f"before\n{page.BEGIN}old\n{page.END}after\n")
-    page.write(TIMES, path, tmp_path / "one.svg")
+    path.write_text(f"before\n{document.BEGIN}old\n{document.END}after\n")
+    document.write(TIMES, path, tmp_path / "one.svg")
     text = path.read_text()
-    assert text.startswith(f"before\n{page.BEGIN}Of drivers/block/null_blk of the patches ")
-    assert text.endswith(f"{page.END}after\n")
-    assert "| d | mixed | 1.950 | 2.000 | +2.6% | 3.6% | ok |" in page.figures(text)
-    page.write(TIMES, path, tmp_path / "two.svg")
+    assert text.startswith(f"before\n{document.BEGIN}Of drivers/block/null_blk of the patches ")
+    assert text.endswith(f"{document.END}after\n")
+    assert "| d | mixed | 1.950 | 2.000 | +2.6% | 3.6% | ok |" in document.figures(text)
+    document.write(TIMES, path, tmp_path / "two.svg")
     assert path.read_text() == text
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
@@ -313,7 +313,7 @@ def test_page_without_marks_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "page.md"
     path.write_text("by hand\n")
     with pytest.raises(DiskError):
-        page.write(TIMES, path, tmp_path / "one.svg")
+        document.write(TIMES, path, tmp_path / "one.svg")
     assert path.read_text() == "by hand\n"
 
 

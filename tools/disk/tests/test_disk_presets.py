@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.disk import figures, presets
+from tools.disk import characteristics, presets
 from tools.disk.errors import DiskError
 
 GOOD = """# A disk
@@ -73,7 +73,7 @@ def test_lines_of_a_guests_job_make_the_disk_with_the_depth_that_is_asked_for() 
 @pytest.mark.parametrize("name", presets.names())
 def test_preset_of_the_project_is_what_its_sources_say(name: str) -> None:
     preset = presets.load(name)
-    computed = figures.compute(preset.attributes)
+    computed = characteristics.compute(preset.attributes)
     assert preset.title
     assert {"outer_mbps", "inner_mbps"} <= set(preset.rated)
     tolerance = {"outer_mbps": 0.01, "inner_mbps": 0.01, "random_4k_ms": 0.02,

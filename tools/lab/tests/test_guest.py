@@ -15,8 +15,7 @@ import pytest
 
 from tools.base.cli import EXIT_INTERRUPTED
 from tools.lab import cli, job, stats
-from tools.lab import kernel as kernel_under_test
-from tools.lab.disks import load_disk
+from tools.lab.features import probe
 from tools.lab.tests.conftest import LAB, SCENARIO
 from tools.vm import uml
 
@@ -336,7 +335,7 @@ def test_failing_guest_is_reported_and_the_rest_runs(
 def test_reservation_without_the_class_falls_back_and_says_so(
     kernel: Path, guests: uml.Guests, scenario_file: Path, disks: Path, tmp_path: Path
 ) -> None:
-    bw = kernel_under_test.probe(guests).bw
+    bw = probe(guests).bw
     configs = '[[config]]\nname = "{}"\nscheduler = "none"\npolicy = "bw"\n{}\n'
     text = configs.format("with", 'fallback = "rt"\n') + configs.format("without", "")
     scenario_file.write_text(SCENARIO.replace("[[group]]", text + "[[group]]", 1))
@@ -362,26 +361,6 @@ def test_trace_is_kept(kernel: Path, scenario_file: Path, disks: Path, tmp_path:
         for old, new in zip(a["processes"], b["processes"], strict=True):
             assert (old["reads"], old.get("misses")) == (new["reads"], new.get("misses"))
             assert abs(old["latency_ns"]["mean"] - new["latency_ns"]["mean"]) < CLOCK_READS_NS
-
-
-def test_seeky_reader_far_from_others_is_not_starved_under_cfq(guests: uml.Guests, tmp_path: Path) -> None:
-    """Ten processes read at random within 24 MiB, one 100 GiB away; all share their slices."""
-    folder = LAB.parents[1] / "configs/disks"
-    lines = [
-        *job.device_lines(load_disk(folder, "barracuda-7200.11"), {}, 1),
-        "write /sys/block/rot0/queue/scheduler cfq",
-        "write /sys/block/rot0/queue/nr_requests 256",
-        "device /dev/rot0",
-        f"start_ns {job.START_NS}",
-        "duration_ns 20000000000",
-        *(f"stream random=1 direct=1 size=4096 seed={i + 1} regions=1073741824:25165824" for i in range(10)),
-        "stream random=1 direct=1 size=4096 seed=99 regions=107374182400:8589934592",
-    ]
-    guests.run("\n".join(lines) + "\n", {}, tmp_path, "test")
-    flat = stats.read_records(tmp_path / "10.bin")
-    waited = [flat[i + 2] - flat[i + 1] for i in range(0, len(flat), 4)]
-    assert len(waited) >= 40
-    assert max(waited) < 2000 * MS
 
 
 def test_cell_and_duration_choose_a_part(kernel: Path, scenario_file: Path, disks: Path, tmp_path: Path) -> None:

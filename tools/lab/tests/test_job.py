@@ -148,6 +148,14 @@ def test_file_at_an_offset_is_the_same_for_all(disks: Path, file: str, region: t
     assert [s.regions for s in streams(source, disks) if s.group == "random"] == [[region], [region]]
 
 
+@pytest.mark.parametrize(("file", "first"), [("block:1GiB", 23847 * MIB), ("block:0+1GiB", 0),
+                                             ("block:8GiB+1GiB", 8 * GIB)])
+def test_files_in_a_block_are_one_behind_the_other(disks: Path, file: str, first: int) -> None:
+    source = SCENARIO.replace('file = "db"', f'file = "{file}"\ncount = 2')
+    assert [s.regions for s in streams(source, disks) if s.group == "random"] == [
+        [(first, GIB)], [(first + GIB, GIB)]]
+
+
 def test_more_streams_than_media_files_begin_in_the_middle(disks: Path) -> None:
     regions = [s.regions[0] for s in streams(SCENARIO.replace("N = [1, 2]", "N = [42]"), disks) if s.group == "stream"]
     for first, second in zip(regions[:2], regions[40:], strict=True):
@@ -162,6 +170,7 @@ def test_more_streams_than_media_files_begin_in_the_middle(disks: Path) -> None:
         ('file = "db"', 'file = "media:x"', "file", "group.1.file", "not media:LIST with numbers"),
         ('file = "db"', 'file = "media:1,2"', "file", "group.1.file", "1 processes but 2 media files"),
         ('file = "db"', 'file = "block:x"', "file", "group.1.file", "'x' is not a size"),
+        ('file = "db"', 'file = "block:x+1GiB"', "file", "group.1.file", "'x' is not a size"),
         ('file = "db"', 'file = "block:1024GiB"', "file", "group.1.file", "are not on the disk"),
         ('file = "db"', 'file = "block:1000"\ncount = 2', "file", "group.1.file", "direct I/O cannot begin at"),
         ('file = "db"', 'file = "at:1GiB"', "file", "group.1.file", "'at:1GiB' is not at:OFFSET+LENGTH"),

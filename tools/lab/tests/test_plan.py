@@ -7,9 +7,9 @@ from typing import Literal
 import pytest
 
 from tools.base.cli import EXIT_FAILED, EXIT_USAGE
-from tools.lab import cli, job, run, schema
-from tools.lab import kernel as kernel_under_test
+from tools.lab import cli, job, runner, schema
 from tools.lab.errors import ScenarioError
+from tools.lab.features import Features, probe
 from tools.lab.tests.conftest import SCENARIO, lines_of
 from tools.lab.units import GIB
 from tools.vm import uml
@@ -23,12 +23,12 @@ def with_config(lines: str) -> str:
     return SCENARIO.replace("[[group]]", f"{CONFIG}{lines}\n[[group]]", 1)
 
 
-def features(bw: bool = False) -> kernel_under_test.Features:
-    return kernel_under_test.Features("7.3", SCHEDULERS, bw, True, ATTRIBUTES)
+def features(bw: bool = False) -> Features:
+    return Features("7.3", SCHEDULERS, bw, True, ATTRIBUTES)
 
 
-def plan_of(source: str, disks: Path, kernel: kernel_under_test.Features) -> run.Plan:
-    return run.make_plan(schema.parse(Path("test.toml"), source), disks, None, None, None, kernel)
+def plan_of(source: str, disks: Path, kernel: Features) -> runner.Plan:
+    return runner.make_plan(schema.parse(Path("test.toml"), source), disks, None, None, None, kernel)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_refusal_of_what_the_kernel_lacks_names_line_and_key(
 
 def test_kernel_without_the_rotating_disk_is_refused(disks: Path) -> None:
     with pytest.raises(ScenarioError, match="test.toml:2: disk: kernel 7.3 has no rotating disk"):
-        plan_of(SCENARIO, disks, kernel_under_test.Features("7.3", SCHEDULERS, False, False))
+        plan_of(SCENARIO, disks, Features("7.3", SCHEDULERS, False, False))
 
 
 def test_size_of_disk_set_is_the_disk_that_files_lie_on(disks: Path) -> None:
@@ -96,7 +96,7 @@ def test_reservation_of_a_group_that_is_not_there_needs_no_fallback(disks: Path)
 @pytest.mark.parametrize(("given", "used"), [(None, 9), (0, 0), (7, 7)])
 def test_streams_are_those_of_the_seed_that_the_results_name(disks: Path, given: int | None, used: int) -> None:
     loaded = schema.parse(Path("test.toml"), SCENARIO.replace("duration_s = 4", "duration_s = 4\nseed = 9"))
-    plan = run.make_plan(loaded, disks, None, None, given, features())
+    plan = runner.make_plan(loaded, disks, None, None, given, features())
     assert plan.seed == used
     for one in plan.runs:
         assert one.streams == job.processes(loaded, one.cell, plan.disk, used, "rt")
@@ -111,7 +111,7 @@ def test_cell_says_what_it_ran_with_if_it_ran(
     disks: Path, bw: bool, status: Literal["ok", "failed"], policy: str, fallback: bool
 ) -> None:
     plan = plan_of(with_config('policy = "bw"\nfallback = "rt"'), disks, features(bw))
-    cell = run.cell_result(plan.runs[-1], status)
+    cell = runner.cell_result(plan.runs[-1], status)
     assert (cell["name"], cell["status"]) == ("c depth1 N=2", status)
     assert (cell["policy"], cell["fallback"]) == (policy, fallback)
 
@@ -200,4 +200,4 @@ def test_setting_that_the_kernel_refuses_is_an_error_with_line_and_key(
 
 
 def test_probe_knows_the_attributes_of_null_blk(tmp_path: Path) -> None:
-    assert kernel_under_test.probe(uml.Guests(fake_kernel(tmp_path), Path("/bin/true"), 60)) == features()
+    assert probe(uml.Guests(fake_kernel(tmp_path), Path("/bin/true"), 60)) == features()

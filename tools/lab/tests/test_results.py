@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.lab import cli, compare, crosscheck, expect, job, plots, report, schema, tables
+from tools.lab import cli, compare, crosscheck, evaluation, expect, job, plots, result_tables, schema
 from tools.lab import disks as disk_module
 from tools.lab.results import Result
 from tools.lab.tests.conftest import SCENARIO, cell_result, process_result, result_of
@@ -125,14 +125,14 @@ def test_compare_command_exits_with_what_it_found(tmp_path: Path, capsys: pytest
 
 def test_view_has_a_row_a_variant_and_a_column_a_configuration() -> None:
     loaded = schema.parse(Path("test.toml"), SCENARIO)
-    header, rows = tables.view_rows(made_up(RATES), loaded.views[0], loaded)
+    header, rows = result_tables.view_rows(made_up(RATES), loaded.views[0], loaded)
     assert header == ["N", "none", "mq-deadline"]
     assert rows == [["1", "8", "8"], ["2", "8", "8"]]
 
 
 @pytest.mark.parametrize(("value", "text"), [(3.0, "3"), (1234.5, "1234"), (0.0312, "0.031"), (94.87, "94.87")])
 def test_figures_have_four_digits(value: float, text: str) -> None:
-    assert tables.figure(value) == text
+    assert result_tables.figure(value) == text
 
 
 @pytest.mark.parametrize("form", plots.FORMATS)
@@ -154,7 +154,7 @@ def test_page_holds_published_figures_beside_ours(tmp_path: Path) -> None:
     result = made_up(RATES)
     result["expect"] = expect.evaluate(result, loaded)
     page = tmp_path / "page.md"
-    report.write([(result, loaded)], [], page, tmp_path / "page")
+    evaluation.write([(result, loaded)], [], page, tmp_path / "page")
     text = page.read_text()
     assert "| 1 | 4711 |" in text
     assert "\nOf the patches unknown.\n" in text
@@ -170,9 +170,9 @@ def test_page_says_of_which_patches_the_results_are(tmp_path: Path) -> None:
     one, two = made_up(RATES), made_up(RATES)
     one["kernel"]["patches"], two["kernel"]["patches"] = "aaaa", "bbbb"
     page = tmp_path / "page.md"
-    report.write([(one, loaded)], [], page, tmp_path / "page")
+    evaluation.write([(one, loaded)], [], page, tmp_path / "page")
     assert "Kernel 7.3, without the BW class.\nOf the patches aaaa.\n" in page.read_text()
-    report.write([(one, loaded), (two, loaded)], [], page, tmp_path / "page")
+    evaluation.write([(one, loaded), (two, loaded)], [], page, tmp_path / "page")
     assert "Of the patches aaaa, bbbb." in page.read_text()
 
 
@@ -187,7 +187,7 @@ def test_page_holds_the_cross_check(tmp_path: Path) -> None:
     real["stream"]["latency_mean_ms"] = 1.05
     assert crosscheck.compare(loaded, [(cell, real)], 4_000_000_000, False)["status"] == "pass"
     page = tmp_path / "page.md"
-    report.write([(made_up(RATES), loaded)], [found], page, tmp_path / "page")
+    evaluation.write([(made_up(RATES), loaded)], [found], page, tmp_path / "page")
     assert "+50.0%" in page.read_text()
     assert "Within 10%: **fail**" in page.read_text()
 

@@ -8,7 +8,7 @@ import pytest
 
 from tools.base.cli import ToolError
 from tools.lab import cli, unchanged
-from tools.lab import kernel as kernel_under_test
+from tools.lab.features import Features
 from tools.lab.tests.conftest import cell_result, process_result, result_of
 
 
@@ -55,10 +55,10 @@ def test_a_run_that_failed_in_one_kernel_is_found() -> None:
 
 
 def test_kernels_that_lack_the_disk_are_refused() -> None:
-    good = kernel_under_test.Features("7.3", ["none", "cfq"], True, True)
-    assert unchanged.common(good, good) == kernel_under_test.Features("7.3", ["none", "cfq"], False, True)
+    good = Features("7.3", ["none", "cfq"], True, True)
+    assert unchanged.common(good, good) == Features("7.3", ["none", "cfq"], False, True)
     with pytest.raises(ToolError, match="older kernel has no rotating disk"):
-        unchanged.common(kernel_under_test.Features("7.2", ["none"], False, False), good)
+        unchanged.common(Features("7.2", ["none"], False, False), good)
 
 
 def test_a_kernel_does_what_itself_does(

@@ -216,10 +216,10 @@ def test_a_download_shows_how_far_it_is(tmp_path: Path, deb: Path, fake: Fake,
     monkeypatch.setenv("PATH", fake_apt(
         fake, deb, download=f"head -c 500 '{deb}' > {deb.name}; sleep 1; cp '{deb}' ."))
     seen: list[int] = []
-    monkeypatch.setattr(common.Progress, "update", lambda _self, done: seen.append(done))
+    monkeypatch.setattr(common.NamedProgress, "update", lambda _self, done: seen.append(done))
     (work := tmp_path / "work").mkdir()
     apt = source.Apt(work)
-    assert apt._download("linux-source-7.3", common.Progress("download")) == (0, "")
+    assert apt._download("linux-source-7.3", common.NamedProgress("download")) == (0, "")
     assert 500 in seen
 
 

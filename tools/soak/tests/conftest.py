@@ -70,9 +70,12 @@ seek_sectors 0
 sector 1024 pid 29 tokens 373614 deadline_us 20411
 sector 264956928 pid 31 tokens 4096 deadline_us 30000
 @reservations
-pid 28 rate 524288 delay_ms 100 bucket 1572864 tokens 1572864 bytes_in 65536 bytes_over 0 met 1 missed 0
-pid 29 rate 1048576 delay_ms 25 bucket 3145728 tokens 373614 bytes_in 1572864 bytes_over 0 met 3 missed 0
-pid 31 rate 1048576 delay_ms 50 bucket 3145728 tokens -288790 bytes_in 1572864 bytes_over 0 met 0 missed 0
+pid 28 rate 524288 delay_ms 100 bucket 1572864 tokens 1572864 bytes_in 65536 bytes_over 0 met 1 missed 0 \
+slack0 0 slack1 0 slack2 0 slack3 1 slack4 0 slack5 0 slack6 0 slack7 0
+pid 29 rate 1048576 delay_ms 25 bucket 3145728 tokens 373614 bytes_in 1572864 bytes_over 0 met 3 missed 0 \
+slack0 0 slack1 0 slack2 0 slack3 3 slack4 0 slack5 0 slack6 0 slack7 0
+pid 31 rate 1048576 delay_ms 50 bucket 3145728 tokens -288790 bytes_in 1572864 bytes_over 0 met 0 missed 0 \
+slack0 0 slack1 0 slack2 0 slack3 0 slack4 0 slack5 0 slack6 0 slack7 0
 @operations
 pid 30 random class be requests 1 age_ns 84389888
 pid 29 writer class bw requests 64 age_ns 88833024

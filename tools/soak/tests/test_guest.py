@@ -9,7 +9,7 @@ import pytest
 from tools.check.seed import seed
 from tools.soak.tests.conftest import soak
 
-REQUESTS = 20_000
+REQUESTS = 60_000  # of which some share their slices
 
 
 def short(kernel: Path, tmp_path: Path, *args: str) -> list[str | Path]:

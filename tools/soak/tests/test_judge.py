@@ -125,6 +125,7 @@ BROKEN = {
     "wait that ended twice": ("events counted once", [("idle_hits 61", "idle_hits 66")]),
     "more tokens than the bucket holds": ("tokens in range", [("tokens 1572864", "tokens 1572865")]),
     # half a bucket of 3 MiB, two requests of 128 KiB, and one that has grown to 512 KiB
+    "more deadlines met than by slack": ("slack counted once", [("slack3 3", "slack3 2")]),
     "more debt than may be": ("tokens in range", [("tokens -288790", "tokens -2359297")]),
     # one flush is on its way: one request more would be right as well
     "lost request": ("dispatched requests complete", [("dispatched_BE 67", "dispatched_BE 69")]),
@@ -234,7 +235,7 @@ def test_age_counts_since_a_scheduler_of_strict_classes_was_left(before: str, fo
 
 
 def waiting(pid: int, waiters: int, later_ns: int = 0, age_ns: int = 500_000_000) -> str:
-    """GOOD so much later, with an operation that has waited for so long already. Of 28 no request is there."""
+    """GOOD @later_ns later, with an operation that has waited @age_ns longer than that. Of 28 no request is there."""
     line = f"pid {pid} paced class bw requests 1 age_ns {age_ns + later_ns}\n"
     return changed(
         ("@sample 602204160", f"@sample {602204160 + later_ns}"),
@@ -283,6 +284,10 @@ def test_latency_without_a_bound_is_not_reported() -> None:
     assert judge.worst_ns["be"] == 0
 
 
+RESERVATION = (
+    "pid 29 rate 1048576 delay_ms 25 bucket 1048576 tokens 0 bytes_in 0 bytes_over 0 met 3 missed 0"
+    " slack0 0 slack1 0 slack2 0 slack3 3 slack4 0 slack5 0 slack6 0 slack7 0"
+)
 ASYNC = "pid 0 async class BE level 4 queued 0 in_drive 0 refs 1 residual_us 0 think_us 0 seek_sectors 0"
 
 
@@ -293,11 +298,10 @@ def test_rest_with_shared_queues_is_good() -> None:
 
 
 def test_queue_that_ran_last_may_stay_active() -> None:
-    reservation = "pid 29 rate 1048576 delay_ms 25 bucket 1048576 tokens 0 bytes_in 0 bytes_over 0 met 3 missed 0"
     active = ASYNC.replace("pid 0 async class BE", "pid 29 sync class BW").replace(
         " residual", " active slice_left_us 0 dispatched 1 residual"
     )
-    text = at_rest(active, reservation).replace("@state\n", f"@state\n{active}\n")
+    text = at_rest(active, RESERVATION).replace("@state\n", f"@state\n{active}\n")
     text = text.replace("busy BE 0", "busy BE 0\nbusy BW 1").replace("slices 1", "slices 2")
     assert judge_text(events() + text)[1] is None
     # with a second reference somebody else holds it
@@ -307,9 +311,7 @@ def test_queue_that_ran_last_may_stay_active() -> None:
 
 LEFT = {
     "queue": at_rest(ASYNC.replace("pid 0 async", "pid 29 sync")),
-    "reservation": at_rest(
-        "pid 29 rate 1048576 delay_ms 25 bucket 1048576 tokens 0 bytes_in 0 bytes_over 0 met 3 missed 0"
-    ),
+    "reservation": at_rest(RESERVATION),
     "worker": at_rest().replace("@operations\n", "@operations\npid 29 random class be requests 1 age_ns 0\n"),
     "in_drive": at_rest(ASYNC.replace("in_drive 0 refs 1", "in_drive 1 refs 2"))
     .replace("queued 0 in_drive 0 drive", "queued 0 in_drive 1 drive")

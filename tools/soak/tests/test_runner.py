@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tools.soak import load
-from tools.soak.guests import Task
+from tools.soak.task import Task
 from tools.soak.tests.conftest import GOOD, TOOL, events, script, soak
 
 

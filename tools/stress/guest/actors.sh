@@ -152,7 +152,7 @@ actor_streams()
 	done
 }
 
-# Whoever runs gets another class.
+# Processes that run get other classes.
 actor_priorities()
 {
 	local name pid

@@ -28,6 +28,22 @@ read_debugfs()
 		! \( "${of_others[@]}" \) -exec cat {} + 2> /dev/null
 }
 
+# null_disk NAME [ATTR=VALUE...]: makes a null_blk device with these attributes, in this
+# order; power=1 switches it on
+null_disk()
+{
+	local dir=/sys/kernel/config/nullb/$1 attr
+
+	shift
+	mkdir "$dir" || return
+	for attr; do
+		echo "${attr#*=}" > "$dir/${attr%%=*}" || {
+			echo "null_blk does not take $attr" >&2
+			return 1
+		}
+	done
+}
+
 say()
 {
 	echo "<4>vm-scenario: $*" > /dev/kmsg

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from selftests.vm import guests
+from selftests.vm.test_kselftests import finished
 from tools.base.paths import ROOT
 from tools.check.steps import steps
 
@@ -67,6 +68,53 @@ def test_each_kselftest_has_its_time() -> None:
     assert [outcome.ok for outcome in outcomes.values()] == [True, False, False]
     assert outcomes["test_zeros.sh"].skipped
     assert outcomes["test_names.sh"].log == "TAP version 13\n# 3 names\nok 1 selftests: cfq: test_names.sh"
+
+
+# As the runner writes what a test of null_blk says, one of cfq, and one that finds nothing to do.
+SKIPPING = """\
+# TAP version 13
+# 1..4
+# ok 1 data_is_kept
+# # SKIP: no blkdiscard
+# ok 2 discards_are_kept # SKIP
+# # SKIP: slower than the disk
+# not ok 3 powered_off_while_destaging
+# ok 4 removed_while_destaging # SKIP
+ok 1 selftests: null_blk: test_write_back.sh
+# 3 reads
+# SKIP: slower than the disk: shares are not judged
+ok 2 selftests: cfq: test_shares.sh # SKIP
+# TAP version 13
+# 1..0 # SKIP no null_blk with configfs
+ok 3 selftests: null_blk: test_zeros.sh # SKIP
+"""
+
+
+def test_what_a_kselftest_skips_is_found_with_its_reason() -> None:
+    shares = ("selftests: cfq: test_shares.sh", "slower than the disk: shares are not judged")
+    assert guests.skips(SKIPPING) == [
+        ("discards_are_kept", "no blkdiscard"), ("removed_while_destaging", "for no reason"),
+        shares, ("selftests: null_blk: test_zeros.sh", "no null_blk with configfs")]
+    assert guests.unlisted([shares, ("discards_are_kept", "no blkdiscard")]) == ["discards_are_kept: no blkdiscard"]
+
+
+def judged(why: str, *, whole: bool = False) -> list[tuple[str, object]]:
+    """What is noted of a kselftest that passed, but for a case that it skipped, or that skipped all."""
+    inner, outer = ("", " # SKIP") if whole else ("# ok 1 case # SKIP\n", "")
+    log = f"# # SKIP: {why}\n{inner}ok 1 selftests: null_blk: test_a.sh{outer}"
+    noted: list[tuple[str, object]] = []
+    (outcome,) = guests.kselftest_outcomes(log)
+    finished(outcome, lambda name, value: noted.append((name, value)))
+    return noted
+
+
+def test_a_kselftest_that_skips_a_case_has_failed_unless_it_may() -> None:
+    assert judged("slower than the disk") == [("skipped", "case: slower than the disk")]
+    for whole in (False, True):
+        with pytest.raises(AssertionError, match="no BLK_DEV_ZONED"):
+            judged("no BLK_DEV_ZONED", whole=whole)
+    with pytest.raises(pytest.skip.Exception, match="^slower than the disk$"):
+        judged("slower than the disk", whole=True)
 
 
 def test_log_of_kselftests_is_stamped_with_the_seconds() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A run that the emulator spoils is made once more; a fault of the kernel's own never."""
+"""A run that the emulator spoils is retried; a fault of the kernel's own never."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_boot_that_the_emulator_spoiled_is_made_once_more(
         began: bool) -> None:
     boots += [(INT3, began), ("good", True)]
     assert boot(tmp_path).console == "good"
-    assert "once more" in capsys.readouterr().err
+    assert "retrying" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("began", [False, True])

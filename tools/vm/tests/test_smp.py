@@ -19,10 +19,10 @@ pytestmark = pytest.mark.skipif(not smp.IMAGE.is_file(), reason="no smp kernel: 
 
 
 def test_exit_code_output_environment_and_folder_pass_through(tmp_path: Path) -> None:
-    result = run('echo to stdout; echo to stderr >&2; echo "$WORD" > "$VM_OUT/file"; id -u; nproc; exit 7',
-                 out=tmp_path, env={"WORD": "two words"})
+    result = run('echo to stdout; echo to stderr >&2; echo "$WORD" > "$VM_OUT/file"; id -u; nproc; '
+                 '(echo to its name >> /dev/stdout) | cat; exit 7', out=tmp_path, env={"WORD": "two words"})
     assert result.exit_code == 7, result.why()
-    assert result.stdout.splitlines() == ["to stdout", "to stderr", "0", "2"]
+    assert result.stdout.splitlines() == ["to stdout", "to stderr", "0", "2", "to its name"]
     assert (tmp_path / "file").read_text() == "two words\n"
     assert result.reports == [] and not result.ok
 

@@ -19,19 +19,15 @@ rotating()
 # The same, and left switched off
 rotating_off()
 {
-	local name=$1 dir=$NULLB/$1 attr
+	local name=$1
 
 	shift
-	mkdir "$dir" || fail "null_blk does not make $name"
 	# shellcheck disable=SC2034 # lib.sh cleans up by it
 	DISKS=("$name")
-	for attr in size=256 memory_backed=1 hw_queue_depth=32 max_sectors=1024 \
-		    rot/model=1 rot/rpm=15000 rot/seek_track_us=100 \
-		    rot/head_switch_us=100 rot/seek_avg_us=1000 \
-		    rot/cache_kb=4096 "$@"; do
-		echo "${attr#*=}" > "$dir/${attr%%=*}" ||
-			skip "null_blk does not take $attr"
-	done
+	null_disk "$name" size=256 memory_backed=1 hw_queue_depth=32 max_sectors=1024 \
+		rot/model=1 rot/rpm=15000 rot/seek_track_us=100 rot/head_switch_us=100 \
+		rot/seek_avg_us=1000 rot/cache_kb=4096 "$@" ||
+		skip "null_blk makes no such disk"
 }
 
 # rot_stat DISK NAME
@@ -254,28 +250,53 @@ scenario_rotating_switching_schedulers_under_load()
 	remove disk
 }
 
-# Zones that are written in order, by two processes and beside a reader, under each
-# scheduler; and conventional ones.
-scenario_rotating_zones_are_written_and_verified()
+# zones_full DISK COUNT: fails unless the write pointers of so many zones are at their ends
+zones_full()
+{
+	local full
+
+	full=$(blkzone report "/dev/$1" | grep -c '(fu)')
+	echo "$1: $full zones are full"
+	[ "$full" = "$2" ] || fail "$1: $full zones are full, not $2"
+}
+
+# read_mib DISK: sets READ_MIB, what was read since the disk was made
+read_mib()
+{
+	local stat
+
+	read -r -a stat < "/sys/block/$1/stat" || fail "$1 is gone"
+	READ_MIB=$((stat[2] / 2048))
+}
+
+# A disk of 256 MiB, all of it in the guest's memory: 2 conventional zones and 62 that two
+# processes write in order to their ends, 4 MiB each, and read back; under each scheduler.
+scenario_rotating_zones_are_filled_and_verified()
 {
 	# Only this kernel has CONFIG_BLK_DEV_ZONED.
 	kernels smp
 
-	local scheduler
+	local scheduler before READ_MIB
 
 	for scheduler in none mq-deadline cfq; do
-		rotating disk submit_queues=2 zoned=1 zone_size=4 zone_nr_conv=2 \
-			rot/write_back=1
+		rotating disk submit_queues=2 size=256 zoned=1 zone_size=4 \
+			zone_nr_conv=2 rot/write_back=1
 		[ "$(cat /sys/block/disk/queue/zoned)" = host-managed ] ||
 			fail "the disk is not zoned"
 		choose disk "$scheduler"
-		verified --filename=/dev/disk --direct=1 --zonemode=zbd \
-			--ioengine=libaio --iodepth=4 --rw=write --bs=32k \
-			--size="$(amount 32 8)M" --max_open_zones=4 \
-			--name=one --offset=8M --name=two --offset=136M
 		verified --filename=/dev/disk --direct=1 --ioengine=libaio \
-			--iodepth=16 --rw=randwrite --bs=4k-64k --size=4M \
+			--iodepth=16 --rw=randwrite --bsrange=4k-64k --size=4M \
 			--name=conventional
+		read_mib disk
+		before=$READ_MIB
+		verified --filename=/dev/disk --direct=1 --zonemode=zbd \
+			--ioengine=libaio --iodepth=4 --rw=write --bs=128k \
+			--size=124M --max_open_zones=4 \
+			--name=one --offset=8M --name=two --offset=132M
+		zones_full disk 62
+		read_mib disk
+		[ $((READ_MIB - before)) -ge 248 ] ||
+			fail "$((READ_MIB - before)) MiB were verified, not 248"
 		rot_counted disk reads writes destages
 		remove disk
 	done

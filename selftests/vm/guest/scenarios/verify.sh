@@ -80,7 +80,8 @@ scenario_discard_under_load()
 	local i
 
 	disk disk discard=1
-	load disk
+	# Half of each buffer is zeros.
+	load disk --buffer_compress_percentage=50
 	for ((i = 0; i < $(amount 3 1); i++)); do
 		clear_regions disk
 	done
@@ -88,6 +89,62 @@ scenario_discard_under_load()
 	[ "$(awk '{ print $12 }' /sys/block/disk/stat)" -gt 0 ] ||
 		fail "nothing was discarded"
 	drained disk
+}
+
+# clear_gaps DISK COUNT SECONDS: again and again the last 2 KiB of one of the first COUNT
+# stretches of 32 KiB are written, and then discarded or zeroed: half of a page that others
+# write to meanwhile
+clear_gaps()
+{
+	local i at zero end=$((SECONDS + $3))
+
+	for ((i = 0; SECONDS < end; i++)); do
+		at=$((i * 5 % $2 * 32 + 30))
+		if ((i & 1)); then zero=(-z); else zero=(); fi
+		dd if="$TMP/random" of="/dev/$1" bs=1K count=2 seek="$at" \
+			oflag=direct status=none || fail "cannot write"
+		blkdiscard "${zero[@]}" -o "${at}K" -l 2K "/dev/$1" ||
+			fail "cannot discard or write zeroes"
+		dd if="/dev/$1" bs=1K count=2 skip="$at" iflag=direct status=none |
+			cmp -s -n 2048 - /dev/zero || fail "no zeros at $at KiB"
+	done
+	echo "$1: $i gaps were cleared"
+	[ "$i" -gt 1 ] || fail "too few gaps"
+}
+
+# Zeros have no memory in null_blk. Half of each buffer is zeros, beside pieces of the same
+# pages that are discarded and zeroed meanwhile, 12 stretches of 32 KiB. Then zeros go over
+# data, what is beside them is discarded, and data goes over both, 2 MiB.
+scenario_zeros_among_data_are_verified()
+{
+	local cache pid seconds
+
+	seconds=$(amount 10 4)
+	head -c 2K /dev/urandom > "$TMP/random"
+	for cache in 0 2; do
+		disk disk discard=1 cache_size="$cache"
+		clear_gaps disk 12 "$seconds" &
+		pid=$!
+		verified --filename=/dev/disk --direct=1 --ioengine=libaio --iodepth=8 \
+			--rw=randwrite --buffer_compress_percentage=50 --thinktime=500 \
+			--time_based --runtime="$seconds" --thread --numjobs=4 \
+			--size=30K --offset_increment=32K --name=small --bs=2k \
+			--name=odd --bs=6k --offset=128K --name=whole --bs=30k --offset=256K \
+			--name=gaps --rw=trim --bs=2k --verify=0 --thinktime=20000 \
+			--numjobs=12 --offset=30K --size=2K
+		wait "$pid" || fail "a gap has not the zeros that it was given"
+		cmp -n 15360 -i $(((256 + 15) * 1024)):0 /dev/disk /dev/zero ||
+			fail "fio has written no zeros"
+		verified --filename=/dev/disk --direct=1 --ioengine=psync --rw=randwrite \
+			--verify=pattern --bsrange=512-32k --size=1M --offset=4M --stonewall \
+			--name=data --size=2M --verify_pattern=0x5a \
+			--name=zeros --verify_pattern=0x00 \
+			--name=discard --offset=5M --rw=randtrim --bs=2k --verify=0 \
+			--name=both --size=2M --rw=read --verify_pattern=0x00 \
+			--name=again --size=2M --verify_pattern=0xa5
+		drained disk
+		remove disk
+	done
 }
 
 # null_blk has no write zeroes of its own, a loop device on ext4 has.

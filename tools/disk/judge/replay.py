@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Both sides of the comparison: DiskSim, and the kernel's model in virtual time."""
+"""Replays the lists on both sides of the comparison: DiskSim, and the kernel's model in virtual time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from tools.disk.errors import DiskError
 from tools.vm import uml
 
-from . import compare, derive, parameters, simulator
+from . import demerit, derive, parameters, simulator
 from .lists import LISTS, Request, kinds
 
 # Drives with measured seek times. The model's read-ahead goes on until a segment is full; DiskSim says
@@ -33,12 +33,12 @@ class Times:
     model: Sequence[int]
     judge: Sequence[int]
 
-    def verdict(self) -> compare.Verdict:
-        return compare.verdict(self.drive, self.requests, self.model, self.judge)
+    def verdict(self) -> demerit.Verdict:
+        return demerit.verdict(self.drive, self.requests, self.model, self.judge)
 
-    def by_kind(self) -> list[compare.Verdict]:
+    def by_kind(self) -> list[demerit.Verdict]:
         """The same for each kind of request in the list."""
-        return [compare.verdict(self.drive, f"{self.requests}: {wanted}",
+        return [demerit.verdict(self.drive, f"{self.requests}: {wanted}",
                                 [ns for ns, kind in zip(self.model, self.kinds, strict=True) if kind == wanted],
                                 [ns for ns, kind in zip(self.judge, self.kinds, strict=True) if kind == wanted])
                 for wanted in sorted(set(self.kinds))]

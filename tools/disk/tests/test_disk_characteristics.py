@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from tools.disk import figures
+from tools.disk import characteristics
 from tools.disk.errors import DiskError
 
 # One zone, one head, a revolution of 10 ms, no skew beyond 2 ms from track to track
@@ -15,34 +15,34 @@ SIMPLE = {"size": "1000", "rot/rpm": "6000", "rot/heads": "1", "rot/zones": "1",
 
 
 def test_rate_is_a_track_in_a_revolution_and_its_skew() -> None:
-    computed = figures.compute(SIMPLE)
+    computed = characteristics.compute(SIMPLE)
     assert computed.outer_mbps == pytest.approx(1000 * 512 / 12e-3 / 1e6)
     assert computed.inner_mbps == computed.outer_mbps
     assert computed.cylinders == -(-1000 * 2048 // 1000)
 
 
 def test_random_read_is_overhead_seek_half_a_revolution_and_transfer() -> None:
-    computed = figures.compute(SIMPLE)
+    computed = characteristics.compute(SIMPLE)
     transfer_ms = 4096 / computed.mean_mbps / 1e3
     assert computed.random_ms(4096) == pytest.approx(0.5 + 9 + 5 + transfer_ms)
     assert computed.random_kib_s(4096) == pytest.approx(4e3 / computed.random_ms(4096))
 
 
 def test_given_skews_count() -> None:
-    skewed = figures.compute({**SIMPLE, "rot/track_skew_us": "5000"})
+    skewed = characteristics.compute({**SIMPLE, "rot/track_skew_us": "5000"})
     assert skewed.outer_mbps == pytest.approx(1000 * 512 / 15e-3 / 1e6)
 
 
 def test_zones_hold_what_their_tracks_hold() -> None:
     zoned = {**SIMPLE, "rot/zones": "4", "rot/track_inner_sectors": "400"}
-    computed = figures.compute(zoned)
+    computed = characteristics.compute(zoned)
     assert computed.inner_mbps == pytest.approx(0.4 * computed.outer_mbps)
     assert computed.mean_mbps == pytest.approx(0.7 * computed.outer_mbps, rel=0.01)
 
 
 def test_full_stroke_gives_the_mean_of_random_pairs() -> None:
     full = {**SIMPLE, "rot/seek_avg_us": "0", "rot/seek_full_us": "20000"}
-    computed = figures.compute(full)
+    computed = characteristics.compute(full)
     draw, span = random.Random(3), (computed.cylinders - 1) ** 0.5
     roots = [abs(draw.random() - draw.random()) ** 0.5 * computed.cylinders ** 0.5
              for _ in range(200000)]
@@ -51,7 +51,7 @@ def test_full_stroke_gives_the_mean_of_random_pairs() -> None:
 
 
 def test_defaults_are_the_disk_of_2008() -> None:
-    computed = figures.compute({"size": "476160"})
+    computed = characteristics.compute({"size": "476160"})
     assert computed.outer_mbps == pytest.approx(105, rel=0.001)
     assert computed.random_ms(4096) == pytest.approx(12.9, rel=0.005)
 
@@ -59,4 +59,4 @@ def test_defaults_are_the_disk_of_2008() -> None:
 @pytest.mark.parametrize("change", [{"size": "big"}, {"rot/rpm": "0"}, {"rot/heads": "0"}])
 def test_senseless_attribute_is_named(change: dict[str, str]) -> None:
     with pytest.raises(DiskError, match=next(iter(change))):
-        figures.compute({**SIMPLE, **change})
+        characteristics.compute({**SIMPLE, **change})

@@ -15,8 +15,8 @@ from tools.base.patched import code_id
 from tools.vm.uml import GuestFailed, Guests, scratch
 
 from . import disks, expect, job, stats
+from .features import Features
 from .job import Run
-from .kernel import Features
 from .results import SCHEMA, CellResult, Result
 from .scenario import Cell, Scenario
 

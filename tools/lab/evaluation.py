@@ -8,7 +8,7 @@ from tools.base import text
 from tools.base.files import write_whole
 from tools.base.patched import of_patches
 
-from . import expect, pictures, plots, tables
+from . import expect, pictures, plots, result_tables
 from .results import CrosscheckResult, Result
 from .scenario import Scenario
 
@@ -83,9 +83,9 @@ def _section(result: Result, scenario: Scenario, page: Path, figures: Path) -> s
         parts.append(f"**A run failed:** {error}")
     for view in scenario.views:
         unit = f", {view.unit}" if view.unit else ""
-        parts.append(f"Here: {view.title}{unit}\n\n" + text.markdown(*tables.view_rows(result, view, scenario)))
+        parts.append(f"Here: {view.title}{unit}\n\n" + text.markdown(*result_tables.view_rows(result, view, scenario)))
     if not scenario.views:
-        parts.append(text.markdown(*tables.group_rows(result)))
+        parts.append(text.markdown(*result_tables.group_rows(result)))
     for table in scenario.published:
         parts.append(
             f"Published: {table.caption}\n\n" + text.markdown(table.columns, table.rows)
@@ -114,10 +114,7 @@ def _crosscheck(crosschecks: list[CrosscheckResult]) -> str:
         return head + "\n\nNot run: `tools/lab/lab crosscheck` writes this section's figures."
     parts = [head, crosschecks[0]["about"]]
     for crosscheck in crosschecks:
-        rows = [
-            [row["what"], tables.figure(row["virtual"]), tables.figure(row["real"]), f"{row['percent']:+.1f}%"]
-            for row in crosscheck["rows"]
-        ]
+        rows = result_tables.crosscheck_rows(crosscheck)
         parts.append(CLOCKS[crosscheck["clock"]])
         parts.append(text.markdown(["", "virtual time", "QEMU and fio", "difference"], rows))
         parts.append(f"Within {crosscheck['limit_percent']:g}%: **{crosscheck['status']}**.")

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from tools.base.paths import ROOT
-from tools.stress import tables
+from tools.stress import knobs
 
 RST = (ROOT / "Documentation/block/cfq-iosched.rst").read_text()
 FUZZ = (ROOT / "selftests/vm/guest/fuzz.c").read_text()
@@ -24,13 +24,13 @@ def documented() -> dict[str, tuple[int, int]]:
 
 def test_every_documented_tunable_is_turned_within_its_range() -> None:
     for name, (low, high) in documented().items():
-        for value in tables.CFQ[name]:
+        for value in knobs.CFQ[name]:
             for number in re.split(r"\.\.| ", value):
                 assert low <= int(number) <= high, name
 
 
 def test_no_other_tunable_is_turned_as_one_of_cfq() -> None:
-    assert set(tables.CFQ) - set(documented()) == {"bw_delays_ms"}
+    assert set(knobs.CFQ) - set(documented()) == {"bw_delays_ms"}
 
 
 def test_fuzzer_knows_the_documented_ranges() -> None:
@@ -48,7 +48,7 @@ def test_fuzzer_knows_every_operation_of_the_mask() -> None:
 
 @pytest.mark.parametrize("injected", [True, False])
 def test_lines_are_what_knobs_reads(injected: bool) -> None:
-    for name, table in tables.tables(injected).items():
+    for name, table in knobs.tables(injected).items():
         first, *lines = table.text(3).splitlines()
         assert first == f"# {table.mean_ms * 3}", name
         assert len(lines) == len(set(line.split("\t")[0] for line in lines)), "a path twice"
@@ -60,5 +60,5 @@ def test_lines_are_what_knobs_reads(injected: bool) -> None:
 
 
 def test_faults_meet_one_disk_only() -> None:
-    for knob in tables.faults(True).knobs:
+    for knob in knobs.faults(True).knobs:
         assert "faulty" in knob.path or re.search(r"/fail_\w+/probability$", knob.path)

@@ -4,7 +4,7 @@
 from tools.base import text
 
 from . import metrics
-from .results import CellResult, ProcessResult, Result
+from .results import CellResult, CrosscheckResult, ProcessResult, Result
 from .scenario import Scenario, View
 from .units import MIB, SCALES
 
@@ -116,6 +116,14 @@ def _entry(cells: list[CellResult], view: View, scenario: Scenario, label: str, 
         return "-"
     low, high = figure(min(values)), figure(max(values))
     return low if low == high else f"{low}..{high}"
+
+
+def crosscheck_rows(crosscheck: CrosscheckResult) -> list[Row]:
+    """What was compared, in virtual and in real time, and the difference."""
+    return [
+        [row["what"], figure(row["virtual"]), figure(row["real"]), f"{row['percent']:+.1f}%"]
+        for row in crosscheck["rows"]
+    ]
 
 
 def terminal(result: Result, scenario: Scenario, details: bool) -> str:

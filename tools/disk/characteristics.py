@@ -37,7 +37,7 @@ DEFAULTS: dict[str, float] = {
 
 
 @dataclass(frozen=True)
-class Figures:
+class Characteristics:
     """Computed figures of a disk; times in milliseconds, rates in 10^6 bytes a second."""
 
     capacity_bytes: int
@@ -58,7 +58,7 @@ class Figures:
         return nbytes / 1024 / self.random_ms(nbytes) * 1e3
 
 
-def compute(attributes: Mapping[str, str]) -> Figures:
+def compute(attributes: Mapping[str, str]) -> Characteristics:
     """The figures of a disk with these configfs attributes."""
     value = dict(DEFAULTS)
     for key in [*DEFAULTS, "size"]:
@@ -90,7 +90,7 @@ def compute(attributes: Mapping[str, str]) -> Figures:
 
     used = sum(spt * per_zone for spt in tracks[:last])
     used += tracks[last] * (cylinders - last * per_zone)
-    return Figures(
+    return Characteristics(
         capacity_bytes=whole * SECTOR,
         cylinders=cylinders,
         revolution_ms=revolution_ms,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs one guest and judges what it says while it runs."""
+"""The task of one guest: runs it and judges what it says while it runs."""
 
 import hashlib
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The page of the figures: the part between two marks is written by the program, the rest by hand."""
+"""Writes the figures into disk-judge.md: the part between two marks; the rest is written by hand."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tools.base.patched import DISK_MODEL, code_id, of_patches
 from tools.base.paths import DOCUMENTS
 from tools.disk.errors import DiskError
 
-from . import compare, plot
-from .run import Times
+from . import demerit, plot
+from .replay import Times
 
 PAGE = DOCUMENTS / "disk-judge.md"
 PICTURE = DOCUMENTS / "figures" / "disk-judge.svg"
@@ -30,7 +30,7 @@ def figures(text: str, path: Path = PAGE) -> str:
 
 def written(found: Sequence[Times], code: str) -> str:
     """That part, made of times."""
-    return (f"{of_patches(code, DISK_MODEL)}\n\n{compare.markdown([one.verdict() for one in found])}\n\n"
+    return (f"{of_patches(code, DISK_MODEL)}\n\n{demerit.markdown([one.verdict() for one in found])}\n\n"
             f"![Distributions of response times](figures/{PICTURE.name})\n")
 
 

@@ -61,7 +61,7 @@ def rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
 
 def table(verdicts: Sequence[Verdict]) -> str:
     """For people."""
-    return text.table(HEADER, rows(verdicts), left=2)
+    return text.table(HEADER, rows(verdicts), "llrrrrr")
 
 
 def markdown(verdicts: Sequence[Verdict]) -> str:
