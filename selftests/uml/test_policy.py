@@ -53,6 +53,10 @@ WRITEBACK = {
 }
 
 
+def simulated(preset: str, depth: int) -> list[str]:
+    return job.device_lines(load_disk(ROOT / "configs/disks", preset), {}, depth)
+
+
 class Operation(NamedTuple):
     """A read or write of a stream; times in ns from the common start."""
 
@@ -374,6 +378,19 @@ def test_who_has_asked_for_more_than_is_reserved_is_let_through_by_age(guests: u
     assert len(best_effort) > 0.9 * 2000
 
 
+def test_debt_takes_the_drive_s_queue_from_nobody(guests: uml.Guests, tmp_path: Path) -> None:
+    """A process that has asked for far more than is reserved waits; random readers have the queue that they had."""
+    random = [f"{READER} random=1 seed={number + 1} {at(number, GIB)}" for number in range(16)]
+    debtor = f"stream direct=1 size={16 * MIB} ioprio={bw_ioprio(128 * KIB, 25)} {at(100)}"
+    disk = simulated("barracuda-7200.11", 31)
+    alone, beside = (
+        sum(map(len, run(guests, tmp_path, [*random, *more], ms=10_000, disk=disk).streams[:16]))
+        for more in ([], [debtor])
+    )
+    # what has been paid since the start, and a twentieth by age, are 10% at most
+    assert beside > 0.85 * alone
+
+
 def test_idle_class_leaves_tags_to_others(guests: uml.Guests, tmp_path: Path) -> None:
     """It has more requests than there are tags, which are not served: others would wait for their completion."""
     streams = [
@@ -449,7 +466,7 @@ def test_seeky_reader_far_from_others_is_not_starved(guests: uml.Guests, tmp_pat
     """Ten processes read at random within 24 MiB, one 100 GiB away; all share their slices."""
     streams = [f"{READER} random=1 seed={number + 1} {at(1, 24 * MIB)}" for number in range(10)]
     streams.append(f"{READER} random=1 seed=99 {at(100, 8 * GIB)}")
-    disk = job.device_lines(load_disk(ROOT / "configs/disks", "barracuda-7200.11"), {}, 1)
+    disk = simulated("barracuda-7200.11", 1)
     far = run(guests, tmp_path, streams, ms=20_000, disk=disk).streams[-1]
     assert len(far) >= 40
     assert max(read.took for read in far) < 2000 * MS
