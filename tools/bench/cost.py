@@ -3,12 +3,15 @@
 
 QEMU runs one guest instruction in one guest nanosecond (-icount shift=0), so
 that a clock in the guest counts instructions, whatever else the machine does.
-The kernel is the plain flavour. Four figures:
+The kernel is the plain flavour. The figures:
 
 one     instructions of a synchronous 4 KiB read with O_DIRECT, system call and
         null_blk included
-many    instructions of such a read while 10, 100 and 1,000 processes have one
-        request each in the scheduler or the device
+batch   the same by io_uring, 16 reads at a time
+order, random, reserved
+        instructions of such a read while many processes have one request each in
+        the scheduler or the device: in order; at random, or in order with a
+        reservation each (cfq only), on a disk that rotates
 cached  instructions of a read from the page cache: without a trace, with one, and
         with messages of VFS operations in it
 size    bytes of a struct cfq_queue
@@ -40,6 +43,10 @@ from tools.vm import build_static, scan
 HERE = Path(__file__).resolve().parent
 SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq", "cfq")
 QEMU = "qemu-system-x86_64"
+# Of many processes, and how many there are by default.
+LOADS = {"order": [10, 100, 1000], "random": [16, 256], "reserved": [10, 1000]}
+LOAD_TITLES = {"order": "in order", "random": "at random, on a disk that rotates",
+               "reserved": "in order with a reservation each, on a disk that rotates"}
 CACHED = {"off": "no trace", "trace": "with a trace", "vfs": "and VFS messages"}
 
 
@@ -59,15 +66,20 @@ class Series:
         return 100 * (max(self.values) - min(self.values)) / self.median
 
 
+Many = dict[str, dict[int, Series]]  # of a load: by scheduler and number of processes
+
+
 @dataclass
 class Result:
     """What one boot measured."""
 
     one: dict[str, Series] = field(default_factory=dict)
+    batch: dict[str, Series] = field(default_factory=dict)
     cached: dict[str, Series] = field(default_factory=dict)
-    many: dict[str, dict[int, Series]] = field(default_factory=dict)
-    # Requests in the scheduler and the device when a window of "many" ended.
-    in_flight: dict[str, dict[int, int]] = field(default_factory=dict)
+    # By load.
+    many: dict[str, Many] = field(default_factory=lambda: {load: {} for load in LOADS})
+    # Requests in the scheduler and the device when a window of them ended.
+    in_flight: dict[str, dict[str, dict[int, int]]] = field(default_factory=lambda: {load: {} for load in LOADS})
     finished: bool = False
 
     def take(self, line: str) -> None:
@@ -76,17 +88,19 @@ class Result:
         match words:
             case ["@", "one", name, _, ns, reads]:
                 self.one.setdefault(name, Series()).values.append(int(ns) / int(reads))
+            case ["@", "batch", name, _, ns, reads]:
+                self.batch.setdefault(name, Series()).values.append(int(ns) / int(reads))
             case ["@", "cached", state, _, ns, reads]:
                 self.cached.setdefault(state, Series()).values.append(int(ns) / int(reads))
-            case ["@", "many", name, _, processes, ns, idle, reads, active]:
+            case ["@", load, name, _, processes, ns, idle, reads, active] if load in LOADS:
                 if not int(reads):
                     raise ToolError(f"{name}: {processes} processes read nothing; "
                                      "take a longer --window")
                 cost = (int(ns) - int(idle)) / int(reads)
                 number = int(processes)
-                series = self.many.setdefault(name, {}).setdefault(number, Series())
+                series = self.many[load].setdefault(name, {}).setdefault(number, Series())
                 series.values.append(cost)
-                self.in_flight.setdefault(name, {})[number] = int(active)
+                self.in_flight[load].setdefault(name, {})[number] = int(active)
             case ["@", "end", code]:
                 if code != "0":
                     raise ToolError("the guest failed; see its last lines above")
@@ -136,8 +150,10 @@ def guest_lines(command: Sequence[str], timeout: float) -> Iterator[str]:
 
 def run_guest(image: Path, args: argparse.Namespace) -> Result:
     schedulers = args.schedulers
-    steps = len(schedulers) * args.repeats * (1 + len(args.processes) * bool(args.window))
-    steps += 3 * args.repeats
+    numbers = [args.processes, args.random, args.reserved]
+    measured = 2 + (len(args.processes) + len(args.random)) * bool(args.window)
+    steps = args.repeats * (len(schedulers) * measured + 3)
+    steps += args.repeats * len(args.reserved) * bool(args.window and "cfq" in schedulers)
     result = Result()
     start = time.monotonic()
     said: list[str] = []
@@ -146,7 +162,7 @@ def run_guest(image: Path, args: argparse.Namespace) -> Result:
         root = make_root(Path(name))
         command = qemu_command(image, root, [
             ",".join(schedulers), str(args.reads), str(args.repeats),
-            ",".join(map(str, args.processes)), str(args.window)])
+            *(",".join(map(str, number)) for number in numbers), str(args.window)])
         done = 0
         for line in guest_lines(command, args.timeout):
             # The first line of the kernel may follow on the firmware's last one.
@@ -210,29 +226,30 @@ def growth_percent(series: dict[int, Series]) -> float:
     return 100 * (series[most].median / series[least].median - 1)
 
 
+def loads_table(many: Many) -> str:
+    """Of one load of many processes."""
+    numbers = sorted({number for row in many.values() for number in row})
+    several = len(numbers) > 1
+    head = ["scheduler", *(f"{number:,} proc." for number in numbers), *(["growth"] * several), "spread"]
+    rows = [[name, *(f"{row[number].median:,.0f}" for number in numbers),
+             *([f"{growth_percent(row):+.0f}%"] * several),
+             f"{max(series.spread_percent for series in row.values()):.1f}%"] for name, row in many.items()]
+    return text.table(head, rows, rule=False)
+
+
 def table(result: Result, size: int | None) -> str:
     """For a person to read."""
-    numbers = sorted({n for row in result.many.values() for n in row})
-    head = ["scheduler", "one", "spread"]
-    head += [f"{n:,} proc." for n in numbers]
-    if len(numbers) > 1:
-        head += ["growth", "spread"]
-    rows = [head]
-    for name, one in result.one.items():
-        row = [name, f"{one.median:,.0f}", f"{one.spread_percent:.1f}%"]
-        if many := result.many.get(name):
-            row += [f"{many[n].median:,.0f}" for n in numbers]
-            if len(numbers) > 1:
-                row += [f"{growth_percent(many):+.0f}%",
-                        f"{max(s.spread_percent for s in many.values()):.1f}%"]
-        rows.append(row)
-    rows = [row + [""] * (len(head) - len(row)) for row in rows]
+    rows = [[name, f"{one.median:,.0f}", f"{one.spread_percent:.1f}%",
+             *([f"{batch.median:,.0f}", f"{batch.spread_percent:.1f}%"] if (batch := result.batch.get(name)) else "--")]
+            for name, one in result.one.items()]
     lines = ["Instructions per read of 4 KiB: median of the repeats; spread from the least to the greatest",
-             text.table(head, rows[1:], rule=False)]
-    for name, active in result.in_flight.items():
-        if name != "none" and (low := [n for n in numbers if active[n] < 0.9 * n]):
-            lines.append(f"note: {name}: only {active[low[0]]} requests were in flight "
-                         f"for {low[0]} processes")
+             text.table(["scheduler", "one", "spread", "batch of 16", "spread"], rows, rule=False)]
+    for load, many in result.many.items():
+        if many:
+            lines += ["", f"Of many processes, {LOAD_TITLES[load]}", loads_table(many)]
+        for name, active in result.in_flight[load].items():
+            if name != "none" and (low := [number for number in active if active[number] < 0.9 * number]):
+                lines.append(f"note: {name}: only {active[low[0]]} requests were in flight for {low[0]} processes")
     if result.cached:
         lines.append("a read of a cached page: " + ", ".join(
             f"{CACHED[state]} {series.median:,.1f}" for state, series in result.cached.items()))
@@ -243,25 +260,27 @@ def table(result: Result, size: int | None) -> str:
 def verdict(result: Result, size: int | None) -> list[str]:
     """How far the goals of the scheduler are met."""
     lines = []
-    if "cfq" in result.one and "mq-deadline" in result.one:
-        share = result.one["cfq"].median / result.one["mq-deadline"].median
-        lines.append(f"cfq takes {share:.0%} of mq-deadline's instructions (goal: at most 100%)")
-    if len(result.many.get("cfq", {})) > 1:
-        many = result.many["cfq"]
-        lines.append(f"cfq grows by {growth_percent(many):.0f}% from {min(many):,} to "
-                     f"{max(many):,} processes (goal: at most 30%)")
+    for what, costs in (("", result.one), (" in batches", result.batch)):
+        if "cfq" in costs and "mq-deadline" in costs:
+            share = costs["cfq"].median / costs["mq-deadline"].median
+            lines.append(f"cfq takes {share:.1%} of mq-deadline's instructions{what} (goal: at most 100%)")
+    for load, many in result.many.items():
+        if len(row := many.get("cfq", {})) > 1:
+            lines.append(f"cfq grows by {growth_percent(row):.0f}% from {min(row):,} to {max(row):,} processes "
+                         f"{LOAD_TITLES[load]} (goal: at most 30%)")
     if size is not None:
         lines.append(f"a struct cfq_queue takes {size} bytes (goal: at most 512)")
     return lines
 
 
 def as_json(result: Result, size: int | None) -> str:
-    many = {name: {str(n): asdict(s) | {"median": s.median} for n, s in row.items()}
-            for name, row in result.many.items()}
-    one = {name: asdict(s) | {"median": s.median} for name, s in result.one.items()}
-    cached = {state: asdict(s) | {"median": s.median} for state, s in result.cached.items()}
-    return json.dumps({"one": one, "cached": cached, "many": many, "in_flight": result.in_flight,
-                       "cfq_queue_bytes": size}, indent=1)
+    def of(series: dict[str, Series]) -> dict[str, dict[str, object]]:
+        return {str(key): asdict(one) | {"median": one.median} for key, one in series.items()}
+
+    many = {load: {name: of({str(number): one for number, one in row.items()}) for name, row in loads.items()}
+            for load, loads in result.many.items()}
+    return json.dumps({"one": of(result.one), "batch": of(result.batch), "cached": of(result.cached), "many": many,
+                       "in_flight": result.in_flight, "cfq_queue_bytes": size}, indent=1)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -274,8 +293,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reads", type=int, default=20000, metavar="N",
                      help="reads of a repeat of 'one' (default: %(default)s)")
     parser.add_argument("--repeats", type=positive, default=3, metavar="N", help="default: %(default)s")
-    parser.add_argument("--processes", type=positives, default=[10, 100, 1000], metavar="A,B",
-                     help="default: 10,100,1000")
+    for name, load in (("processes", "order"), ("random", "random"), ("reserved", "reserved")):
+        numbers = ",".join(map(str, LOADS[load]))
+        parser.add_argument(f"--{name}", type=positives, default=LOADS[load], metavar="A,B",
+                            help=f"processes that read {LOAD_TITLES[load]} (default: {numbers})")
     parser.add_argument("--window", type=int, default=1000, metavar="MS",
                      help="guest time of a repeat of 'many'; 0: none of them "
                           "(default: %(default)s)")

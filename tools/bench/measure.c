@@ -2,19 +2,23 @@
 /*
  * The first and only program of the guest that tools/bench boots. QEMU makes
  * one guest instruction one guest nanosecond, so that the clock counts
- * instructions. Three measurements, the first and the last for each scheduler that the
+ * instructions. Four measurements, all but "cached" for each scheduler that the
  * command line of the kernel names:
  *
  * one	one process reads 4 KiB blocks one after the other from a null_blk that
  *	completes at once (irqmode=1, hw_queue_depth=64): what a loop costs.
+ * batch	the same from the same device by io_uring, 16 reads at a time.
  * cached	one process reads a page that is in the page cache: without a trace, with
  *	a block trace, and with messages of VFS operations in it.
  * many	a number of processes read at the same time from a null_blk that takes 8
  *	requests at once and 400 us for each, so that the others wait in the
  *	scheduler: the time that was not idle, for each request that completed.
+ *	Each in order on a disk without heads; or at random, or in order with a
+ *	reservation (cfq only), on one that rotates.
  *
- * Arguments: SCHEDULERS READS REPEATS PROCESSES WINDOW_MS, the first and the
- * fourth with commas. Results are lines on the console that begin with "@".
+ * Arguments: SCHEDULERS READS REPEATS PROCESSES RANDOM RESERVED WINDOW_MS, the first
+ * and the numbers of processes with commas; 0 processes: none of that. Results are
+ * lines on the console that begin with "@".
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -30,6 +34,7 @@
 #include <linux/fs.h>
 
 #include "init.h"
+#include "uring.h"
 
 #define NULLB		"/sys/kernel/config/nullb/"
 #define READ_BYTES	4096
@@ -37,6 +42,11 @@
 #define DEVICE_BLOCKS	((uint64_t)DEVICE_MIB * 1024 * 1024 / READ_BYTES)
 #define MAX_PROCESSES	4096
 #define NSEC_PER_MSEC	1000000L
+#define BATCH		16
+
+#define IOPRIO_WHO_PROCESS	1
+/* 128 KiB/s with a delay of a second, the seventh */
+#define RESERVATION		(4 << 13 | 1 << 3 | 6)
 
 struct device {
 	const char *name;
@@ -55,6 +65,26 @@ static const struct device many = {
 	/* As many as the core allows: the requests of 1,000 processes fit. */
 	"2048",
 };
+
+static const struct device rotating = {
+	"rotating",
+	{ "size=1024", "irqmode=2", "completion_nsec=400000",
+	  "hw_queue_depth=8", "rotational=1" },
+	"2048",
+};
+
+/* What processes do in "many". */
+static const struct load {
+	const char *name;
+	const struct device *dev;
+	const char *only;		/* the scheduler that can */
+	int random, ioprio;
+} loads[] = {
+	{ "order", &many, NULL, 0, 0 },
+	{ "random", &rotating, NULL, 1, 0 },
+	{ "reserved", &rotating, "cfq", 0, RESERVATION },
+};
+#define NR_LOADS	(sizeof(loads) / sizeof(loads[0]))
 
 static void write_file(const char *path, const char *text)
 {
@@ -232,6 +262,52 @@ static void measure_one(const char *scheduler, long reads, int repeat)
 	exit(0);
 }
 
+static void read_batch(struct ring *r, int fd, char *buffers, uint64_t block)
+{
+	unsigned int i, head = *r->cq_head;
+
+	for (i = 0; i < BATCH; i++)
+		ring_queue(r, &(struct io_uring_sqe) {
+			.opcode = IORING_OP_READ,
+			.fd = fd,
+			.addr = (uintptr_t)(buffers + i * READ_BYTES),
+			.len = READ_BYTES,
+			/* neighbours would be merged */
+			.off = (block + i) * 8 % DEVICE_BLOCKS * READ_BYTES,
+		});
+	ring_enter(r, BATCH, BATCH);
+	for (i = 0; i < BATCH; i++, head++)
+		if (r->cqes[head & *r->cq_mask].res != READ_BYTES)
+			errx(1, "read of a batch: %d", r->cqes[head & *r->cq_mask].res);
+	__atomic_store_n(r->cq_head, head, __ATOMIC_RELEASE);
+}
+
+static void measure_batch(const char *scheduler, long reads, int repeat)
+{
+	long batches = reads / BATCH, i;
+	struct ring ring;
+	char *buffers;
+	uint64_t start;
+	int fd;
+
+	if (fork()) {
+		wait(NULL);
+		return;
+	}
+	fd = open_device(&one);
+	if (posix_memalign((void **)&buffers, READ_BYTES, BATCH * READ_BYTES))
+		errx(1, "no memory");
+	make_ring(&ring, BATCH);
+	for (i = 0; i < batches / 10; i++)
+		read_batch(&ring, fd, buffers, i * BATCH);
+	start = now_ns();
+	for (i = 0; i < batches; i++)
+		read_batch(&ring, fd, buffers, i * BATCH);
+	printf("@ batch %s %d %" PRIu64 " %ld\n", scheduler, repeat,
+	       now_ns() - start, batches * BATCH);
+	exit(0);
+}
+
 static void cached_reads(int fd, void *buffer, const char *state, long reads,
 			 int repeat)
 {
@@ -276,15 +352,18 @@ static void measure_cached(long reads, int repeats)
 }
 
 /* Reads until it is killed. */
-static void reader(uint64_t *count, int number, int processes)
+static void reader(const struct load *load, uint64_t *count, int number, int processes)
 {
 	uint64_t block = DEVICE_BLOCKS / processes * number;
 	void *buffer = block_buffer();
-	int fd = open_device(&many);
+	int fd = open_device(load->dev);
 
-	for (;; block++) {
+	if (syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, load->ioprio))
+		err(1, "priority %x", load->ioprio);
+	for (;;) {
 		read_block(fd, buffer, block);
 		++*count;
+		block = load->random ? block * 1664525 + 1013904223 : block + 1;
 	}
 }
 
@@ -299,19 +378,20 @@ static uint64_t total(const uint64_t *counts, int processes)
 }
 
 /* Requests that the device or its scheduler has. */
-static long in_flight(void)
+static long in_flight(const struct device *dev)
 {
-	char text[512];
+	char path[64], text[512];
 	long number = -1;
 
-	read_file("/sys/block/many/stat", text, sizeof(text));
+	snprintf(path, sizeof(path), "/sys/block/%s/stat", dev->name);
+	read_file(path, text, sizeof(text));
 	if (sscanf(text, "%*s %*s %*s %*s %*s %*s %*s %*s %ld", &number) != 1)
-		errx(1, "/sys/block/many/stat: %s", text);
+		errx(1, "%s: %s", path, text);
 	return number;
 }
 
-static void measure_many(const char *scheduler, int repeat, int processes,
-			 long window_ms)
+static void measure_many(const char *scheduler, const struct load *load, int repeat,
+			 int processes, long window_ms)
 {
 	static pid_t pids[MAX_PROCESSES + 1];
 	size_t size = (processes + 1) * sizeof(uint64_t);
@@ -326,7 +406,7 @@ static void measure_many(const char *scheduler, int repeat, int processes,
 		if (pids[i] < 0)
 			err(1, "fork");
 		if (!pids[i])
-			reader(&counts[i], i, processes);
+			reader(load, &counts[i], i, processes);
 	}
 	/* Everybody has started when everybody has been served. */
 	for (i = 0; i < processes; i++)
@@ -342,18 +422,18 @@ static void measure_many(const char *scheduler, int repeat, int processes,
 	end = now_ns();
 	after = total(counts, processes);
 	idle = (*(volatile uint64_t *)rounds - spun) * one_round;
-	active = in_flight();
+	active = in_flight(load->dev);
 
 	for (i = 0; i <= processes; i++)
 		kill(pids[i], SIGKILL);
 	for (i = 0; i <= processes; i++)
 		waitpid(pids[i], NULL, 0);
 	munmap(counts, size);
-	printf("@ many %s %d %d %" PRIu64 " %.0f %" PRIu64 " %ld\n", scheduler,
+	printf("@ %s %s %d %d %" PRIu64 " %.0f %" PRIu64 " %ld\n", load->name, scheduler,
 	       repeat, processes, end - start, idle, after - before, active);
 }
 
-static void measure_processes(const char *scheduler, int repeats,
+static void measure_processes(const char *scheduler, const struct load *load, int repeats,
 			      const char *processes, long window_ms)
 {
 	const char *at;
@@ -362,10 +442,12 @@ static void measure_processes(const char *scheduler, int repeats,
 	for (at = processes; at; at = strchr(at, ',')) {
 		long number = strtol(at += *at == ',', NULL, 10);
 
+		if (!number)
+			continue;
 		if (number < 1 || number > MAX_PROCESSES)
 			errx(1, "%s: 1 to %d processes", at, MAX_PROCESSES);
 		for (repeat = 0; repeat < repeats; repeat++)
-			measure_many(scheduler, repeat, number, window_ms);
+			measure_many(scheduler, load, repeat, number, window_ms);
 	}
 }
 
@@ -374,10 +456,11 @@ static void measure_processes(const char *scheduler, int repeats,
  * costs "one" some hundred instructions.
  */
 static void measure(const char *schedulers, long reads, int repeats,
-		    const char *processes, long window_ms)
+		    char *const *processes, long window_ms)
 {
 	char *names[16], *rest, *copy = strdup(schedulers);
 	int i, repeat, number = 0;
+	unsigned int l;
 
 	for (rest = copy; number < 16 && (names[number] = strsep(&rest, ","));)
 		number++;
@@ -385,12 +468,18 @@ static void measure(const char *schedulers, long reads, int repeats,
 		set_scheduler(&one, names[i]);
 		for (repeat = 0; repeat < repeats; repeat++)
 			measure_one(names[i], reads, repeat);
+		for (repeat = 0; repeat < repeats; repeat++)
+			measure_batch(names[i], reads, repeat);
 	}
 	set_scheduler(&one, "none");
 	measure_cached(reads, repeats);
-	for (i = 0; i < number && window_ms; i++) {
-		set_scheduler(&many, names[i]);
-		measure_processes(names[i], repeats, processes, window_ms);
+	for (l = 0; l < NR_LOADS; l++) {
+		for (i = 0; i < number && window_ms; i++) {
+			if (loads[l].only && strcmp(names[i], loads[l].only))
+				continue;
+			set_scheduler(loads[l].dev, names[i]);
+			measure_processes(names[i], &loads[l], repeats, processes[l], window_ms);
+		}
 	}
 	free(copy);
 }
@@ -405,8 +494,8 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	worker = fork();
 	if (!worker) {
-		if (argc != 6)
-			errx(1, "%d arguments instead of 5", argc - 1);
+		if (argc != 8)
+			errx(1, "%d arguments instead of 7", argc - 1);
 		must_mount("proc", "/proc", NULL);
 		must_mount("sysfs", "/sys", NULL);
 		must_mount("devtmpfs", "/dev", NULL);
@@ -414,8 +503,8 @@ int main(int argc, char **argv)
 		must_mount("debugfs", "/sys/kernel/debug", NULL);
 		make_device(&one);
 		make_device(&many);
-		measure(argv[1], atol(argv[2]), atoi(argv[3]), argv[4],
-			atol(argv[5]));
+		make_device(&rotating);
+		measure(argv[1], atol(argv[2]), atoi(argv[3]), &argv[4], atol(argv[7]));
 		exit(0);
 	}
 	while (waitpid(worker, &status, 0) < 0 && errno == EINTR)

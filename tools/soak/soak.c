@@ -16,7 +16,6 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/io_uring.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -26,6 +25,7 @@
 
 #include "chance.h"
 #include "init.h"
+#include "uring.h"
 
 #define KIB			1024ULL
 #define MIB			(1024 * KIB)
@@ -650,54 +650,12 @@ static void run_plain(struct disk *d, struct slot *s, int fd, char *buf)
 	}
 }
 
-/* io_uring without a library: one ring, read only, no fixed anything. */
-struct ring {
-	int fd;
-	unsigned int *sq_tail, *sq_mask, *sq_array;
-	unsigned int *cq_head, *cq_tail, *cq_mask;
-	struct io_uring_sqe *sqes;
-	struct io_uring_cqe *cqes;
-};
-
-static void *map_ring(int fd, size_t size, off_t offset)
-{
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, offset);
-
-	if (p == MAP_FAILED)
-		fail("mmap of an io_uring: %s", strerror(errno));
-	return p;
-}
-
-static void make_ring(struct ring *r)
-{
-	struct io_uring_params p = { 0 };
-	char *sq, *cq;
-
-	r->fd = syscall(SYS_io_uring_setup, MAX_DEPTH, &p);
-	if (r->fd < 0)
-		fail("io_uring_setup: %s", strerror(errno));
-	sq = map_ring(r->fd, p.sq_off.array + p.sq_entries * sizeof(*r->sq_array),
-		      IORING_OFF_SQ_RING);
-	cq = map_ring(r->fd, p.cq_off.cqes + p.cq_entries * sizeof(*r->cqes),
-		      IORING_OFF_CQ_RING);
-	r->sqes = map_ring(r->fd, p.sq_entries * sizeof(*r->sqes), IORING_OFF_SQES);
-	r->sq_tail = (unsigned int *)(sq + p.sq_off.tail);
-	r->sq_mask = (unsigned int *)(sq + p.sq_off.ring_mask);
-	r->sq_array = (unsigned int *)(sq + p.sq_off.array);
-	r->cq_head = (unsigned int *)(cq + p.cq_off.head);
-	r->cq_tail = (unsigned int *)(cq + p.cq_off.tail);
-	r->cq_mask = (unsigned int *)(cq + p.cq_off.ring_mask);
-	r->cqes = (struct io_uring_cqe *)(cq + p.cq_off.cqes);
-}
-
 static int draw_ioprio(uint64_t *state);
 
 static void queue_read(struct slot *s, struct ring *r, struct cursor *c, int fd, char *buf,
 		       unsigned int tag)
 {
-	unsigned int tail = *r->sq_tail, i = tail & *r->sq_mask;
-
-	r->sqes[i] = (struct io_uring_sqe) {
+	ring_queue(r, &(struct io_uring_sqe) {
 		.opcode = IORING_OP_READ,
 		.fd = fd,
 		.addr = (uintptr_t)(buf + tag * s->size),
@@ -705,9 +663,7 @@ static void queue_read(struct slot *s, struct ring *r, struct cursor *c, int fd,
 		.off = next_offset(s, c),
 		.ioprio = s->mixed ? draw_ioprio(&c->state) : 0,
 		.user_data = tag,
-	};
-	r->sq_array[i] = i;
-	__atomic_store_n(r->sq_tail, tail + 1, __ATOMIC_RELEASE);
+	});
 }
 
 /* The oldest operation that has not ended. */
@@ -746,7 +702,7 @@ static void run_uring(struct slot *s, int fd, char *buf)
 	uint64_t now = now_ns();
 	struct ring r;
 
-	make_ring(&r);
+	make_ring(&r, MAX_DEPTH);
 	for (uint64_t nr = 0; (nr < s->count && !s->stop) || busy;) {
 		unsigned int submit = 0, wait;
 		bool more = nr < s->count && !s->stop;
@@ -764,9 +720,7 @@ static void run_uring(struct slot *s, int fd, char *buf)
 		nr += submit;
 		update_oldest(s, issue);
 		wait = more ? 1 + draw_below(&c.state, busy) : busy;
-		if (syscall(SYS_io_uring_enter, r.fd, submit, wait,
-			    IORING_ENTER_GETEVENTS, NULL, 0) < 0 && errno != EINTR)
-			fail("io_uring_enter: %s", strerror(errno));
+		ring_enter(&r, submit, wait);
 		now = now_ns();
 		busy -= reap_ring(s, &r, issue, now);
 		update_oldest(s, issue);

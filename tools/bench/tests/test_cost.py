@@ -24,10 +24,14 @@ def measured() -> cost.Result:
         "@ one cfq 0 11000000 1000",
         "@ one cfq 1 14000000 1000",
         "@ one cfq 2 12000000 1000",
+        "@ batch cfq 0 9000000 1000",
+        "@ batch mq-deadline 0 10000000 1000",
+        "@ random cfq 0 16 1000000000 400000000 30000 16",
+        "@ random cfq 0 256 1000000000 250000000 30000 256",
         "@ cached off 0 900000 1000",
         "@ cached vfs 0 2900000 1000",
-        "@ many cfq 0 10 1000000000 400000000 30000 10",
-        "@ many cfq 0 1000 1000000000 250000000 30000 990",
+        "@ order cfq 0 10 1000000000 400000000 30000 10",
+        "@ order cfq 0 1000 1000000000 250000000 30000 990",
         "@ end 0",
     ):
         result.take(line)
@@ -47,7 +51,7 @@ def test_cost_of_messages_is_shown() -> None:
 
 
 def test_idle_time_is_not_counted() -> None:
-    many = measured().many["cfq"]
+    many = measured().many["order"]["cfq"]
     assert many[10].median == pytest.approx(20000)
     assert many[1000].median == pytest.approx(25000)
     assert cost.growth_percent(many) == pytest.approx(25)
@@ -55,27 +59,30 @@ def test_idle_time_is_not_counted() -> None:
 
 def test_table_says_how_far_the_goals_are_met() -> None:
     text = cost.table(measured(), 200)
-    assert "92% of mq-deadline" in text
-    assert "grows by 25% from 10 to 1,000" in text
+    assert "92.3% of mq-deadline" in text
+    assert "90.0% of mq-deadline's instructions in batches" in text
+    assert "grows by 25% from 10 to 1,000 processes in order" in text
+    assert "grows by 25% from 16 to 256 processes at random" in text
     assert "takes 200 bytes" in text
     assert "note" not in text
 
 
 def test_table_tells_when_the_processes_were_not_active() -> None:
     result = measured()
-    result.take("@ many cfq 1 1000 1000000000 250000000 30000 128")
+    result.take("@ order cfq 1 1000 1000000000 250000000 30000 128")
     assert "only 128 requests were in flight for 1000 processes" in cost.table(result, None)
 
 
 def test_json_has_every_repeat() -> None:
     data = json.loads(cost.as_json(measured(), 200))
     assert data["one"]["cfq"]["values"] == [11000, 14000, 12000]
-    assert data["many"]["cfq"]["1000"]["median"] == pytest.approx(25000)
+    assert data["batch"]["cfq"]["median"] == 9000
+    assert data["many"]["order"]["cfq"]["1000"]["median"] == pytest.approx(25000)
     assert data["cfq_queue_bytes"] == 200
 
 
 @pytest.mark.parametrize("line", [
-    "@ end 1", "@ one cfq", "@ many cfq 0 10 1000 0 0 10", "@ something else"])
+    "@ end 1", "@ one cfq", "@ order cfq 0 10 1000 0 0 10", "@ something else"])
 def test_a_guest_that_failed_gives_no_figures(line: str) -> None:
     with pytest.raises(ToolError):
         cost.Result().take(line)
@@ -85,7 +92,8 @@ def run_guest(monkeypatch: pytest.MonkeyPatch, *lines: str) -> cost.Result:
     """What is made of a guest that says these lines."""
     monkeypatch.setattr(cost, "guest_lines", lambda _command, _timeout: iter(lines))
     monkeypatch.setattr(cost, "make_root", lambda folder: folder)
-    args = argparse.Namespace(schedulers=["cfq"], repeats=1, processes=[10], window=0, reads=1000, timeout=1)
+    args = argparse.Namespace(schedulers=["cfq"], repeats=1, processes=[10], random=[], reserved=[], window=0,
+                              reads=1000, timeout=1)
     return cost.run_guest(Path("bzImage"), args)
 
 
@@ -117,8 +125,10 @@ def test_a_missing_kernel_is_told_in_one_line(tmp_path: Path) -> None:
 def test_a_scheduler_costs_more_than_none() -> None:
     done = subprocess.run(
         [TOOL, "cost", "--schedulers", "none,mq-deadline", "--reads", "300", "--repeats", "2",
-         "--processes", "4", "--window", "20", "--json"],
+         "--processes", "4", "--random", "3", "--window", "20", "--json"],
         check=True, capture_output=True, text=True)
     data = json.loads(done.stdout)
     assert 1000 < data["one"]["none"]["median"] < data["one"]["mq-deadline"]["median"]
-    assert data["in_flight"]["mq-deadline"]["4"] > 0
+    assert 1000 < data["batch"]["none"]["median"] < data["batch"]["mq-deadline"]["median"]
+    assert data["in_flight"]["order"]["mq-deadline"]["4"] > 0
+    assert data["in_flight"]["random"]["mq-deadline"]["3"] > 0
