@@ -16,7 +16,7 @@ from selftests.vm.guests import kernel_headers, linux, skips
 from tools.vm import uml
 from tools.vm.programs import build_static
 
-PROGRAMS = {"cfq": ("cfq_aio", "cfq_merge", "cfq_messages", "cfq_vfs"), "null_blk": ("null_blk_reads",)}
+PROGRAMS = {"cfq": ("cfq_aio", "cfq_ioprio", "cfq_merge", "cfq_messages", "cfq_vfs"), "null_blk": ("null_blk_reads",)}
 TESTS = {"test_depth.sh": "cfq", "test_merges.sh": "cfq", "test_vfs_messages.sh": "cfq", "test_vfs_names.sh": "cfq",
          "test_vfs_where.sh": "cfq", "test_priority.sh": "null_blk"}
 
@@ -45,3 +45,29 @@ echo $? > $OUT/code
     said = (out / "said").read_text()
     assert (out / "code").read_text().strip() == "0", said
     assert not skips(said), said
+
+
+def test_requests_of_a_reservation_that_merge_are_counted_once(kernel: Path, tmp_path: Path) -> None:
+    """The gap between two that wait is closed: one remains of three, of six reads of 4 KiB."""
+    folder = linux() / "tools/testing/selftests/cfq"
+    if not folder.is_dir():
+        pytest.skip("no kernel tree: `make tree` makes it")
+    out = tmp_path / "out"
+    out.mkdir()
+    for program in ("cfq_ioprio", "cfq_merge"):
+        build_static(folder / f"{program}.c", out, "-Wno-unused-parameter", kernel_headers())
+    console = uml.run_commands("""
+mount -t debugfs debugfs /sys/kernel/debug
+disk=/sys/kernel/config/nullb/merged
+mkdir $disk
+for set in size=256 irqmode=2 completion_nsec=200000000 hw_queue_depth=1 memory_backed=1 power=1; do
+	echo ${set#*=} > $disk/${set%=*}
+done
+echo cfq > /sys/block/merged/queue/scheduler
+echo 64 > /sys/block/merged/queue/nr_requests
+$OUT/cfq_ioprio 8,3 $OUT/cfq_merge between /dev/merged && cat /sys/kernel/debug/block/merged/sched/counters > $OUT/said
+""", out, kernel)
+    assert (out / "said").is_file(), console
+    counters = dict(line.split() for line in (out / "said").read_text().splitlines())
+    assert int(counters["bw_bytes_in"]) + int(counters["bw_bytes_over"]) == 6 * 4096
+    assert int(counters["dispatched_BW"]) == 4

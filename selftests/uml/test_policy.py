@@ -378,6 +378,20 @@ def test_who_has_asked_for_more_than_is_reserved_is_let_through_by_age(guests: u
     assert len(best_effort) > 0.9 * 2000
 
 
+@pytest.mark.parametrize(("aging_ms", "longest_ms"), [(100, 400), (100_000, 5000)])
+def test_who_stands_back_for_others_does_so_for_the_ageing_time(
+    guests: uml.Guests, tmp_path: Path, aging_ms: int, longest_ms: int
+) -> None:
+    """Thirty ask for a read every 50 ms, which is a fifth more than the disk can do: some are late, and stand back."""
+    streams = [
+        f"{READER} period_ns={50 * MS} start_ns={number * MS} ioprio={bw_ioprio(4 * MIB, 25)} {at(number % 15, MIB)}"
+        for number in range(30)
+    ]
+    seen = run(guests, tmp_path, streams, ms=4000, tunables={"prio_aging_ms": aging_ms}).streams
+    longest = max(read.end - read.issue for stream in seen for read in stream) // MS
+    assert longest_ms / 4 < longest < longest_ms
+
+
 def test_debt_takes_the_drive_s_queue_from_nobody(guests: uml.Guests, tmp_path: Path) -> None:
     """A process that has asked for far more than is reserved waits; random readers have the queue that they had."""
     random = [f"{READER} random=1 seed={number + 1} {at(number, GIB)}" for number in range(16)]

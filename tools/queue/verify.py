@@ -31,6 +31,7 @@ from .tree import SNIPPET, compare_mirror, format_patches, queue_patches
 PAGES = {"Documentation/queue/evaluation.md": ("", "tools/lab/lab run --all && tools/lab/lab report"),
          "Documentation/queue/coverage.md": ("", "make coverage COVERAGE_ARGS=--write"),
          "Documentation/queue/disk-judge.md": (DISK_MODEL, "tools/disk/disk judge --write")}
+NO_REASON = "**no reason**"  # of a branch that nothing takes, in coverage.md
 
 
 def verify(project: Project, kernel: str | None, again: bool = False) -> list[Finding]:
@@ -61,12 +62,17 @@ def verify(project: Project, kernel: str | None, again: bool = False) -> list[Fi
 
 
 def page_problems(project: Project, name: str, folder: str, command: str) -> list[str]:
-    """Whether a page has figures of other code than that of the patches."""
+    """Whether a page has figures of other code than that of the patches, or says of something that it has no reason."""
     page = project.root / name
-    line = of_patches(code_id(project.root, folder), folder)
-    if not page.is_file() or line in page.read_text().splitlines():
+    if not page.is_file():
         return []
-    return [f"is not '{line[:-1]}': `{command}` makes it again"]
+    text = page.read_text()
+    line = of_patches(code_id(project.root, folder), folder)
+    problems = [] if line in text.splitlines() else [f"is not '{line[:-1]}': `{command}` makes it again"]
+    if number := text.count(NO_REASON):
+        problems.append(f"{number} rows have '{NO_REASON}': test them, or say in tools/coverage/reasons.toml why not; "
+                        f"then `{command}`")
+    return problems
 
 
 def option_problems(project: Project, linux: Path) -> list[str]:

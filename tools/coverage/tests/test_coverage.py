@@ -163,6 +163,16 @@ def test_without_all_parts_nothing_is_judged(
     assert json.loads(said.out)["files"][CFQ]["lines"] == 3
 
 
+def test_page_of_a_part_of_the_tests_is_not_written(
+        tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tool, "REASONS", reasons(tmp_path, "if (a)"))
+    for name in ("soak", "stress"):
+        (tool.OUT / f"{name}.json").unlink()
+    with pytest.raises(ToolError, match="coverage.md is not written without soak, stress"):
+        report(tool, "--write")
+    assert not tool.PAGE.exists()
+
+
 def test_a_reason_with_a_field_missing_is_an_error(tool: ModuleType, tmp_path: Path) -> None:
     path = tmp_path / "reasons.toml"
     path.write_text('[[branch]]\nfile = "a"\n')

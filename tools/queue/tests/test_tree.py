@@ -331,6 +331,16 @@ def test_verify_sees_a_page_of_other_patches(two_patches: Queue, page: str, comm
     assert what.startswith("     is not 'Of the patches ") and command in what
 
 
+def test_verify_sees_branches_that_nothing_takes_for_no_reason(two_patches: Queue) -> None:
+    path = two_patches.root / "Documentation/queue/coverage.md"
+    path.parent.mkdir(parents=True)
+    row = "| cfq_x | `if (x)` | 1 of 2 | **no reason** |\n"
+    path.write_text(f"{of_patches(code_id(two_patches.root))}\n\n{row}{row}")
+    wrong, what = failed(two_patches)
+    assert wrong == "FAIL page: Documentation/queue/coverage.md"
+    assert what.startswith("     2 rows have '**no reason**'") and "make coverage" in what
+
+
 def test_verify_sees_a_page_of_another_disk_model_and_no_other_change(two_patches: Queue) -> None:
     path = two_patches.root / "Documentation/queue/disk-judge.md"
     path.parent.mkdir(parents=True)
