@@ -49,11 +49,15 @@ int main(void)
 	unsigned long skipped = 0, records = 0;
 	char data[65536];
 
-	while (find_record(&t.v1.magic, &skipped) &&
-	       fread((char *)&t + magic, sizeof(t.v1) - magic, 1, stdin) == 1) {
-		unsigned long long action = t.v1.action;
-		unsigned int pid = t.v1.pid, len = t.v1.pdu_len;
+	while (find_record(&t.v1.magic, &skipped)) {
+		unsigned long long action;
+		unsigned int pid, len;
 
+		if (fread((char *)&t + magic, sizeof(t.v1) - magic, 1, stdin) != 1)
+			return cut_off();
+		action = t.v1.action;
+		pid = t.v1.pid;
+		len = t.v1.pdu_len;
 		if ((t.v1.magic & 0xff) == BLK_IO_TRACE2_VERSION) {
 			if (fread((char *)&t + sizeof(t.v1), left, 1, stdin) != 1)
 				return cut_off();

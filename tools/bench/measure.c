@@ -354,7 +354,7 @@ static void measure_cached(long reads, int repeats)
 /* Reads until it is killed. */
 static void reader(const struct load *load, uint64_t *count, int number, int processes)
 {
-	uint64_t block = DEVICE_BLOCKS / processes * number;
+	uint64_t block = DEVICE_BLOCKS / processes * number, random = number + 1;
 	void *buffer = block_buffer();
 	int fd = open_device(load->dev);
 
@@ -363,7 +363,9 @@ static void reader(const struct load *load, uint64_t *count, int number, int pro
 	for (;;) {
 		read_block(fd, buffer, block);
 		++*count;
-		block = load->random ? block * 1664525 + 1013904223 : block + 1;
+		/* the upper bits: the lower ones of such a generator repeat soon */
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		block = load->random ? random >> 33 : block + 1;
 	}
 }
 

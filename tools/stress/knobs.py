@@ -11,7 +11,11 @@ DEBUG = "/sys/kernel/debug"
 # Disks that are there all the time, and those that come and go.
 DISKS = ("clean", "files", "turns", "faulty")
 COMING = ("comes0", "comes1")
-SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq", "cfq")
+SCHEDULERS = ("none", "mq-deadline", "bfq", "cfq")
+# Not where the number of hardware queues changes: who has still to run one that is gone
+# asks kyber for work, which looks for what it has freed with that (kyber_has_work(), in
+# the base; an oops once in dozens of runs).
+OF_COMING = (*SCHEDULERS, "kyber")
 
 # Documentation/block/cfq-iosched.rst, "Tunables". Where the rest of the range would only
 # make the disk stand still, part of it.
@@ -79,7 +83,7 @@ GONE = ("ENOENT", "ENODEV", "EINVAL", "EBUSY", "ENOMEM", "EACCES")
 def schedulers() -> Table:
     knobs = [Knob(f"/sys/block/{disk}/queue/scheduler", (*SCHEDULERS, "cfq", "cfq", "cfq"), BUSY)
              for disk in DISKS]
-    knobs += [Knob(f"/sys/block/{disk}/queue/scheduler", SCHEDULERS, GONE) for disk in COMING]
+    knobs += [Knob(f"/sys/block/{disk}/queue/scheduler", OF_COMING, GONE) for disk in COMING]
     return Table(400, knobs)
 
 

@@ -124,8 +124,8 @@ BROKEN = {
     ),
     "wait that ended twice": ("events counted once", [("idle_hits 61", "idle_hits 66")]),
     "more tokens than the bucket holds": ("tokens in range", [("tokens 1572864", "tokens 1572865")]),
-    # half a bucket of 3 MiB, two requests of 128 KiB, and one that has grown to 512 KiB
     "more deadlines met than by slack": ("slack counted once", [("slack3 3", "slack3 2")]),
+    # half a bucket of 3 MiB, two requests of 128 KiB, and one that has grown to 512 KiB
     "more debt than may be": ("tokens in range", [("tokens -288790", "tokens -2359297")]),
     # one flush is on its way: one request more would be right as well
     "lost request": ("dispatched requests complete", [("dispatched_BE 67", "dispatched_BE 69")]),
