@@ -8,6 +8,7 @@ null_blk's priorities, also here, where a guest boots in a second.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,25 +17,34 @@ from selftests.vm.guests import kernel_headers, linux, skips
 from tools.vm import uml
 from tools.vm.programs import build_static
 
-PROGRAMS = {"cfq": ("cfq_aio", "cfq_ioprio", "cfq_merge", "cfq_messages", "cfq_vfs"), "null_blk": ("null_blk_reads",)}
+PROGRAMS = {"cfq": ("cfq_aio", "cfq_merge", "cfq_messages", "cfq_vfs"), "null_blk": ("null_blk_reads",)}
 TESTS = {"test_depth.sh": "cfq", "test_merges.sh": "cfq", "test_vfs_messages.sh": "cfq", "test_vfs_names.sh": "cfq",
          "test_vfs_where.sh": "cfq", "test_priority.sh": "null_blk"}
+
+
+def kselftests(target: str) -> Path:
+    folder = linux() / "tools/testing/selftests" / target
+    if not folder.is_dir():
+        pytest.skip("no kernel tree: `make tree` makes it")
+    return folder
+
+
+def build_programs(folder: Path, names: Sequence[str], out: Path) -> None:
+    headers = kernel_headers()
+    for name in names:
+        build_static(folder / f"{name}.c", out, "-Wno-unused-parameter", headers)
 
 
 @pytest.mark.parametrize("name", TESTS)
 def test_kselftest(kernel: Path, tmp_path: Path, name: str) -> None:
     target = TESTS[name]
-    folder = linux() / "tools/testing/selftests" / target
-    if not folder.is_dir():
-        pytest.skip("no kernel tree: `make tree` makes it")
+    folder = kselftests(target)
     out = tmp_path / "out"
     (out / target).mkdir(parents=True)
     for script in (name, f"{target}_common.sh"):
         shutil.copy(folder / script, out / target)
     shutil.copytree(folder.parent / "kselftest", out / "kselftest")
-    headers = kernel_headers()
-    for program in PROGRAMS[target]:
-        build_static(folder / f"{program}.c", out / target, "-Wno-unused-parameter", headers)
+    build_programs(folder, PROGRAMS[target], out / target)
     console = uml.run_commands(f"""
 mkdir /dev/tmp && mount -t tmpfs tmpfs /dev/tmp && export TMPDIR=/dev/tmp && cd /dev/tmp
 mount -t debugfs debugfs /sys/kernel/debug
@@ -49,20 +59,14 @@ echo $? > $OUT/code
 
 def test_requests_of_a_reservation_that_merge_are_counted_once(kernel: Path, tmp_path: Path) -> None:
     """The gap between two that wait is closed: one remains of three, of six reads of 4 KiB."""
-    folder = linux() / "tools/testing/selftests/cfq"
-    if not folder.is_dir():
-        pytest.skip("no kernel tree: `make tree` makes it")
+    folder = kselftests("cfq")
     out = tmp_path / "out"
     out.mkdir()
-    for program in ("cfq_ioprio", "cfq_merge"):
-        build_static(folder / f"{program}.c", out, "-Wno-unused-parameter", kernel_headers())
+    build_programs(folder, ("cfq_ioprio", "cfq_merge"), out)
     console = uml.run_commands("""
 mount -t debugfs debugfs /sys/kernel/debug
-disk=/sys/kernel/config/nullb/merged
-mkdir $disk
-for set in size=256 irqmode=2 completion_nsec=200000000 hw_queue_depth=1 memory_backed=1 power=1; do
-	echo ${set#*=} > $disk/${set%=*}
-done
+. tools/vm/guest/watch.sh
+null_disk merged size=256 irqmode=2 completion_nsec=200000000 hw_queue_depth=1 memory_backed=1 power=1
 echo cfq > /sys/block/merged/queue/scheduler
 echo 64 > /sys/block/merged/queue/nr_requests
 $OUT/cfq_ioprio 8,3 $OUT/cfq_merge between /dev/merged && cat /sys/kernel/debug/block/merged/sched/counters > $OUT/said

@@ -23,9 +23,9 @@ FILE_GIB = 10
 GUEST = """\
 exec > $OUT/said 2>&1
 available() {{ sync; echo 3 > /proc/sys/vm/drop_caches; awk '/^MemAvailable:/ {{print "@", $2}}' /proc/meminfo; }}
-disk=/sys/kernel/config/nullb/zeros
-mount -t tmpfs tmpfs /tmp && mkdir /tmp/fs $disk || exit
-for set in size={size} blocksize=4096 memory_backed=1 power=1; do echo ${{set#*=}} > $disk/${{set%=*}} || exit; done
+. tools/vm/guest/watch.sh
+mount -t tmpfs tmpfs /tmp && mkdir /tmp/fs || exit
+null_disk zeros size={size} blocksize=4096 memory_backed=1 power=1 || exit
 available
 mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 /dev/zeros && mount -t ext4 /dev/zeros /tmp/fs || exit
 available
