@@ -2,8 +2,9 @@
 """Boots User-Mode Linux in virtual time, with one program or a script as its first process.
 
 Each guest is a process group of its own, so that ending it (a limit, Ctrl-C)
-ends all of it; whatever ends a run, no process of it stays behind. A kernel that
-complains fails its run, whatever the run is about.
+ends all of it; whatever ends a run, no process of it stays behind (but one that it
+was starting while the runner was killed by SIGKILL: arch/um's stub has not yet asked
+for the signal then). A kernel that complains fails its run, whatever the run is about.
 """
 
 from __future__ import annotations
