@@ -405,6 +405,20 @@ def test_debt_takes_the_drive_s_queue_from_nobody(guests: uml.Guests, tmp_path: 
     assert beside > 0.85 * alone
 
 
+def test_deadline_that_is_due_ends_the_slice_of_another_reservation(guests: uml.Guests, tmp_path: Path) -> None:
+    """That one may go on for a slice of 100 ms: it has asked for what it has in its bucket."""
+    streams = [
+        f"{READER} ioprio={bw_ioprio(32 * MIB, 2000)} {at(0)}",
+        f"{READER} period_ns={101 * MS} ioprio={bw_ioprio(MIB, 25)} {at(1)}",
+    ]
+    seen = run(guests, tmp_path, streams, ms=4000)
+    greedy, due = seen.streams
+    assert seen.counters["expired_due"] >= 20
+    # how long a read takes has to be learnt
+    assert max(read.took for read in due[5:]) < 25 * MS + COMMAND_NS
+    assert len(greedy) > 1800
+
+
 def test_idle_class_leaves_tags_to_others(guests: uml.Guests, tmp_path: Path) -> None:
     """It has more requests than there are tags, which are not served: others would wait for their completion."""
     streams = [
