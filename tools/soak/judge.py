@@ -47,6 +47,8 @@ class History:
     slowest: dict[int, int] = field(default_factory=dict)
     # Requests of each process that may wait at once, of SMALLEST_REQUEST.
     waiting: dict[int, int] = field(default_factory=dict)
+    # The most of one that uses io_uring, which has threads that nobody has started here.
+    uring_requests: int = 1
     # The delays, by their index, that each process has asked for.
     delays: dict[int, set[int]] = field(default_factory=dict)
     # When a scheduler that promises nothing was left last, in ns; infinite while it is there.
@@ -77,7 +79,8 @@ class History:
         what a request cost at the smallest rate is as many seconds at the largest one.
         """
         rate = self.rates.get(pid, load.RATE_MAX)
-        waiting = self.waiting.get(pid, 1) * max(SMALLEST_REQUEST, self.seek_kb << 10) + LARGEST_REQUEST
+        requests = self.waiting.get(pid, self.uring_requests)
+        waiting = requests * max(SMALLEST_REQUEST, self.seek_kb << 10) + LARGEST_REQUEST
         times = max(1, -(-rate // (self.slowest.get(pid) or RATE_UNIT)))
         delay_ms = max((self.delays_ms[index] for index in self.delays.get(pid, ())), default=max(self.delays_ms))
         return -(rate * max(self.bucket_ms // 2, delay_ms) // 1000) - waiting * times
@@ -347,12 +350,14 @@ class Judge:
         history.events.append(f"{event.time_ns / 1e9:.6f} {' '.join(event.words)}")
         self.events += 1
         match event.words:
-            case ["start", "pid", pid, _, "ioprio", ioprio, "mixed", mixed, "requests", requests, *_]:
+            case ["start", "pid", pid, kind, "ioprio", ioprio, "mixed", mixed, "requests", requests, *_]:
                 history.rates.pop(int(pid), None)
                 history.slowest.pop(int(pid), None)
                 history.tag_waits.pop(int(pid), None)
                 history.delays.pop(int(pid), None)
                 history.waiting[int(pid)] = int(requests)
+                if kind == "uring":
+                    history.uring_requests = max(history.uring_requests, int(requests))
                 history.has_reservation(int(pid), int(ioprio, 16), mixed == "1")
             case ["ioprio", "pid", pid, ioprio]:
                 history.has_reservation(int(pid), int(ioprio, 16))

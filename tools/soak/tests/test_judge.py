@@ -193,6 +193,15 @@ def test_debt_may_be_that_of_a_larger_bucket_or_rate_before() -> None:
     assert judge_text(events() + larger + events() + broken)[1] is not None
 
 
+def test_debt_of_a_thread_may_be_that_of_any_process_with_io_uring() -> None:
+    # 2 s of 16 MiB, and at 128 KiB/s a request of 128 KiB and one that has grown to 512 KiB
+    for tokens, found in ((-117440512, False), (-117440513, True)):
+        thread = changed(("pid 31 ", "pid 1850 "), ("tokens -288790", f"tokens {tokens}"))
+        assert (judge_text(events() + thread)[1] is not None) == found
+    uring = "@event 30000000 rot1 start pid 4 uring ioprio 0x6000 mixed 1 requests 8 size 1 depth 8 offset 0 length 9\n"
+    assert judge_text(events() + uring + thread)[1] is None
+
+
 def test_debt_may_be_what_is_read_until_a_deadline_of_long_ago() -> None:
     broken = changed(("tokens -288790", "tokens -2359297"))
     longer = "@event 30000000 rot1 ioprio pid 31 0x8047\n@event 30000001 rot1 ioprio pid 31 0x8041\n"
