@@ -10,20 +10,14 @@
  * system keeps it waiting; a frame that is found more than @buffer_ms after it was due
  * has had no place in the camera's buffer, and is lost.
  */
-#include <err.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-#define MSEC		1000000LL
-#define SEC		(1000 * MSEC)
+#include "chance.h"
+#include "init.h"
+
+#define NSEC_PER_MSEC	1000000ULL
 #define CHUNK		(1 << 20)
 #define MAX_PROCESSES	256
 /* Beyond what memory holds, so that a second turn is from the disk again. */
@@ -31,7 +25,7 @@
 #define DATABASE_BYTES	(256LL << 20)
 #define RECORD		4096
 /* A player's data is late after that. */
-#define PLAYER_LATE	(200 * MSEC)
+#define PLAYER_LATE	(200 * NSEC_PER_MSEC)
 
 static struct {
 	const char *name;
@@ -44,12 +38,13 @@ static struct {
 
 /* What a process has to say; in memory that all share. */
 struct outcome {
-	long long frames, lost, late, bytes, syncs, longest_sync_ns;
+	long long frames, lost, late, bytes, syncs;
+	uint64_t longest_sync_ns;
 };
 
 static struct outcome *outcomes;
 static char chunk[CHUNK];
-static long long start_ns;
+static uint64_t start_ns;
 
 static long long setting(const char *name)
 {
@@ -75,24 +70,9 @@ static void set(const char *text)
 	errx(2, "%s: no such setting", text);
 }
 
-static long long now_ns(void)
+static uint64_t end_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * SEC + now.tv_nsec;
-}
-
-static void sleep_until(long long at)
-{
-	struct timespec until = { .tv_sec = at / SEC, .tv_nsec = at % SEC };
-
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-}
-
-static long long end_ns(void)
-{
-	return start_ns + setting("secs") * SEC;
+	return start_ns + setting("secs") * NSEC_PER_SEC;
 }
 
 static int open_file(const char *kind, int number, int flags)
@@ -132,7 +112,7 @@ static long long get(int fd, long long bytes)
 
 static void sync_file(int fd, struct outcome *out)
 {
-	long long began = now_ns(), took;
+	uint64_t began = now_ns(), took;
 
 	if (fdatasync(fd))
 		err(1, "fdatasync");
@@ -143,21 +123,22 @@ static void sync_file(int fd, struct outcome *out)
 }
 
 /* Phases of processes of a kind: neither together nor in step. */
-static long long phase_ns(int number, long long period_ns)
+static uint64_t phase_ns(int number, uint64_t period_ns)
 {
-	return number * 618LL % 1000 * period_ns / 1000;
+	return number * 618ULL % 1000 * period_ns / 1000;
 }
 
 static void camera(int number, struct outcome *out)
 {
-	long long frame_ns = setting("frame_ms") * MSEC, due, since = 0;
+	uint64_t frame_ns = setting("frame_ms") * NSEC_PER_MSEC, due;
+	long long since = 0;
 	int fd = open_file("camera", number, O_WRONLY | O_CREAT | O_TRUNC);
 
-	due = start_ns + phase_ns(number, setting("sync_ms") * MSEC);
+	due = start_ns + phase_ns(number, setting("sync_ms") * NSEC_PER_MSEC);
 	for (; due < end_ns(); due += frame_ns) {
 		sleep_until(due);
 		out->frames++;
-		if (now_ns() - due > setting("buffer_ms") * MSEC) {
+		if (now_ns() - due > setting("buffer_ms") * NSEC_PER_MSEC) {
 			out->lost++;
 			continue;
 		}
@@ -173,7 +154,7 @@ static void camera(int number, struct outcome *out)
 
 static void player(int number, struct outcome *out)
 {
-	long long frame_ns = setting("frame_ms") * MSEC, due;
+	uint64_t frame_ns = setting("frame_ms") * NSEC_PER_MSEC, due;
 	int fd = open_file("film", number, O_RDONLY);
 
 	due = start_ns + phase_ns(number, frame_ns);
@@ -213,9 +194,9 @@ static void database(int number, struct outcome *out)
 	uint64_t state = 1;
 
 	while (now_ns() < end_ns()) {
-		state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-		if (pwrite(fd, chunk, RECORD,
-			   (state >> 33) % (DATABASE_BYTES / RECORD) * RECORD) != RECORD)
+		off_t at = draw_below(&state, DATABASE_BYTES / RECORD) * RECORD;
+
+		if (pwrite(fd, chunk, RECORD, at) != RECORD)
 			err(1, "pwrite");
 		sync_file(fd, out);
 	}
@@ -281,9 +262,9 @@ static void print_kind(const struct kind *kind, const struct outcome *of, int co
 			sum.longest_sync_ns = of[i].longest_sync_ns;
 	}
 	printf("\"%s\": {\"processes\": %d, \"frames\": %lld, \"lost\": %lld, \"late\": %lld, "
-	       "\"bytes\": %lld, \"syncs\": %lld, \"longest_sync_ms\": %lld}",
+	       "\"bytes\": %lld, \"syncs\": %lld, \"longest_sync_ms\": %llu}",
 	       kind->name, count, sum.frames, sum.lost, sum.late, sum.bytes, sum.syncs,
-	       sum.longest_sync_ns / MSEC);
+	       sum.longest_sync_ns / NSEC_PER_MSEC);
 }
 
 static void run(void)
@@ -295,7 +276,7 @@ static void run(void)
 		first[k + 1] = first[k] + setting(kinds[k].name);
 	if (first[NR_KINDS] > MAX_PROCESSES)
 		errx(2, "more than %d processes", MAX_PROCESSES);
-	start_ns = now_ns() + SEC;
+	start_ns = now_ns() + NSEC_PER_SEC;
 	for (size_t k = 0; k < NR_KINDS; k++)
 		for (int i = first[k]; i < first[k + 1]; i++)
 			start(&kinds[k], i - first[k], &outcomes[i]);
@@ -303,9 +284,9 @@ static void run(void)
 		failed |= status != 0;
 	if (failed)
 		errx(1, "a process failed");
-	printf("{");
+	printf("{\"secs\": %lld", setting("secs"));
 	for (size_t k = 0; k < NR_KINDS; k++) {
-		printf(k ? ", " : "");
+		printf(", ");
 		print_kind(&kinds[k], &outcomes[first[k]], first[k + 1] - first[k]);
 	}
 	printf("}\n");

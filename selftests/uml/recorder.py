@@ -17,9 +17,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from tools.base import cli  # noqa: E402
+from tools.base.arguments import positive  # noqa: E402
 from tools.base.paths import BUILD  # noqa: E402
-from tools.lab import job  # noqa: E402
-from tools.lab.disks import load_disk  # noqa: E402
 from tools.vm import uml  # noqa: E402
 from tools.vm.programs import build_static  # noqa: E402
 
@@ -38,10 +38,10 @@ UUID = "6d5f1c1e-0d3a-4c0e-9a51-0a0b0c0d0e0f"
 COMMANDS = """\
 set -e
 mkdir -p {disk}
-{make_disk}
-queue=/sys/block/{device}/queue
-mkfs.ext4 -q -F -U {uuid} -E hash_seed={uuid},lazy_itable_init=0,nodiscard /dev/{device}
-mount -t ext4 /dev/{device} {disk}
+tools/disk/disk create {preset} --name rot0 --set memory_backed=1 --set hw_queue_depth={depth}
+queue=/sys/block/rot0/queue
+mkfs.ext4 -q -F -U {uuid} -E hash_seed={uuid},lazy_itable_init=0,nodiscard /dev/rot0
+mount -t ext4 /dev/rot0 {disk}
 echo none > $queue/scheduler
 {program} {disk} prepare {settings}
 sync
@@ -52,14 +52,10 @@ echo {scheduler} > $queue/scheduler
 """
 
 
-def device_commands(preset: str, depth: int) -> str:
-    """What makes the disk, from the load generator's lines."""
-    disk = load_disk(ROOT / "configs/disks", preset)
-    commands = []
-    for line in job.device_lines(disk, {"memory_backed": "1"}, depth):
-        verb, path, *value = line.split()
-        commands.append(f"mkdir {path}" if verb == "mkdir" else f"echo {' '.join(value)} > {path}")
-    return "\n".join(commands)
+def setting(text: str) -> tuple[str, int]:
+    """KEY=N"""
+    key, _, value = text.partition("=")
+    return key, int(value)
 
 
 def run(
@@ -72,7 +68,7 @@ def run(
     """
     program = build_static(Path(__file__).with_name("recorder.c"), BUILD / "uml-programs")
     commands = COMMANDS.format(
-        disk=MOUNTED, make_disk=device_commands(preset, depth), device=job.DEVICE, uuid=UUID,
+        disk=MOUNTED, preset=preset, depth=depth, uuid=UUID,
         program=shlex.quote(str(program)), settings=" ".join(f"{key}={value}" for key, value in settings.items()),
         scheduler=scheduler, nr_requests=nr_requests)
     with uml.scratch() as folder:
@@ -85,17 +81,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("schedulers", nargs="+", metavar="SCHEDULER")
     parser.add_argument("--kernel", type=Path, default=uml.IMAGE)
-    parser.add_argument("--depth", type=int, default=1, help="1: without NCQ (default)")
-    parser.add_argument("--set", nargs="*", default=[], metavar="KEY=N", help="settings of recorder.c")
+    parser.add_argument("--depth", type=positive, default=1, help="1: without NCQ (default)")
+    parser.add_argument("--set", type=setting, nargs="*", default=[], metavar="KEY=N", help="settings of recorder.c")
     parser.add_argument("--json", action="store_true", help="print all that was seen")
     args = parser.parse_args()
-    settings = {key: int(value) for key, _, value in (text.partition("=") for text in args.set)}
+    return cli.run("recorder", lambda: command(args))
+
+
+def command(args: argparse.Namespace) -> int:
     for scheduler in args.schedulers:
-        seen = run(scheduler, settings, kernel=args.kernel, depth=args.depth)
+        seen = run(scheduler, dict(args.set), kernel=args.kernel, depth=args.depth)
         if args.json:
             print(json.dumps({"scheduler": scheduler, **seen}))
             continue
-        others = sum(seen[kind]["bytes"] for kind in ("copy", "reader")) / settings.get("secs", 60) / 1e6
+        others = sum(seen[kind]["bytes"] for kind in ("copy", "reader")) / seen["secs"] / 1e6
         cameras, players, database = seen["cameras"], seen["players"], seen["database"]
         print(f"{scheduler}: {cameras['lost']} of {cameras['frames']} frames lost, longest sync"
               f" {cameras['longest_sync_ms']} ms, {players['late']} late reads, {others:.1f} MB/s copied and read,"
