@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 
 from tools.disk import device, presets
 
+from . import filesystems, tomllines, units
 from . import scenario as sc
-from . import tomllines, units
 from .disks import Disk
 from .errors import BadValue
 from .reading import Where
@@ -34,6 +34,8 @@ SYSFS = f"/sys/block/{DEVICE}/queue"
 # Streams start at this time after boot, by CLOCK_MONOTONIC: later than any
 # set-up takes, and the same in every guest, so that runs can be compared.
 START_NS = 5 * NSEC_PER_SEC
+# with a file system, whose files have to be written before
+START_AFTER_FILES_NS = 600 * NSEC_PER_SEC
 NR_REQUESTS = 256
 
 MEDIA_FILES = 40
@@ -132,6 +134,13 @@ class Process:
     keys: dict[str, int]  # more of the load generator's, by its names
     list_lines: list[str]
     file_ends: list[int] = field(default_factory=list)  # of a tree: the reads made when each file is read
+    file: str = ""  # of a file system
+    prepared: int = 0  # bytes of it that are there before; 0: it is new
+
+    @property
+    def copy(self) -> str:
+        """Where a copy goes."""
+        return f"{self.file}.copy" if self.kind == "copy" else ""
 
 
 def regions_of(file: str, disk_bytes: int) -> list[Range]:
@@ -188,6 +197,10 @@ def _places(file: str, count: int, layout: Layout, drawn: list[Range]) -> list[l
         if count > len(drawn):
             raise BadValue(f"more than {2 * MEDIA_FILES} processes that read media files")
         return [[drawn.pop(0)] for _ in range(count)]
+    if file == filesystems.NEW:
+        return [[(0, filesystems.ENDLESS)]] * count
+    if file.startswith(filesystems.OWN):
+        return [[(0, units.parse_size(file.removeprefix(filesystems.OWN)))]] * count
     if file.startswith("block:"):
         start, plus, size = file.removeprefix("block:").rpartition("+")
         first, length = units.parse_size(start, 0) if plus else layout.media(0)[0], units.parse_size(size)
@@ -198,7 +211,7 @@ def _places(file: str, count: int, layout: Layout, drawn: list[Range]) -> list[l
 def _check_places(places: list[list[Range]], group: sc.Group, disk: Disk) -> None:
     """All of them on the disk, where direct I/O can begin, and large enough for a tree."""
     for offset, length in (region for regions in places for region in regions):
-        if offset < 0 or offset + length > disk.bytes:
+        if not filesystems.is_file(group.file) and (offset < 0 or offset + length > disk.bytes):
             raise BadValue(f"{length} bytes at {offset} are not on the disk of {disk.bytes}")
         if group.direct and offset % disk.block_bytes:
             raise BadValue(f"direct I/O cannot begin at {offset}, which is no multiple of {disk.block_bytes}")
@@ -274,6 +287,7 @@ def _process(
         "think_ns": round(numbers.think_ms * NSEC_PER_MSEC),
         "fsync_every": numbers.fsync_every,
         "count": numbers.reads,
+        "buffer_ns": round(numbers.buffer_ms * NSEC_PER_MSEC),
         "seed": draw.next(),
     }
     lines, ends = _walk(regions[0], numbers.files, draw.state) if group.kind == "tree" else ([], [])
@@ -291,6 +305,8 @@ def _process(
         keys=keys,
         list_lines=lines,
         file_ends=ends,
+        file=f"{filesystems.MOUNTED}/group{group.at[1]}.{member}" if filesystems.is_file(group.file) else "",
+        prepared=0 if group.file == filesystems.NEW else regions[0][1],
     )
 
 
@@ -373,6 +389,10 @@ def stream_line(process: Process, number: int) -> str:
         **process.keys,
     }
     words = [f"{key}={value}" for key, value in keys.items() if value]
+    if process.file:
+        words.append(f"file={process.file}")
+        words += ["create=1"] if not process.prepared else []
+        words += [f"to={process.copy}"] if process.copy else []
     if process.list_lines:
         words.append(f"list={number}.list")
     else:
@@ -383,10 +403,16 @@ def stream_line(process: Process, number: int) -> str:
 def job_text(scenario: sc.Scenario, disk: Disk, run: Run, with_bw: bool, trace: str | None = None) -> str:
     """All that the load generator does, a line each."""
     lines = ["# job of the laboratory's load generator"]
-    lines += device_lines(disk, scenario.disk_set, run.cell.depth)
+    filesystem = str(sc.resolve(scenario.filesystem, run.cell.variant))
+    in_memory = {"memory_backed": "1"} if filesystem else {}
+    lines += device_lines(disk, scenario.disk_set | in_memory, run.cell.depth)
+    if filesystem:
+        prepared = {stream.file: stream.prepared for stream in run.streams if stream.prepared}
+        lines.append(f"write {SYSFS}/scheduler none")
+        lines += filesystems.job_lines(filesystem, f"/dev/{DEVICE}", prepared)
     lines += scheduler_lines(run.cell.config, with_bw)
     lines.append(f"device /dev/{DEVICE}")
-    lines.append(f"start_ns {START_NS}")
+    lines.append(f"start_ns {START_AFTER_FILES_NS if filesystem else START_NS}")
     lines.append(f"duration_ns {scenario.duration_ns}")
     lines += [stream_line(process, number) for number, process in enumerate(run.streams)]
     if trace:

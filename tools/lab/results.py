@@ -31,6 +31,8 @@ class ProcessResult(TypedDict):
     deadline_ns: NotRequired[int]
     expected: NotRequired[int]
     misses: NotRequired[int]
+    # with a buffer
+    lost: NotRequired[int]
     # of a tree
     files_per_s: NotRequired[float]
 

@@ -26,6 +26,7 @@ NUMBERS: dict[str, Callable[[Value], Any]] = {
     "size": units.parse_size,
     "chunk": units.parse_size,
     "deadline_ms": number(0.001, 1_000_000),
+    "buffer_ms": number(0.001, 1_000_000),
     "start_ms": number(0, 1_000_000),
     "step_ms": number(0, 1_000_000),
     "spread_ms": number(0, 1_000_000),
@@ -57,6 +58,7 @@ class Numbers:
     size: int = 0
     chunk: int = 0
     deadline_ms: float = 0
+    buffer_ms: float = 0
     start_ms: float = 0
     step_ms: float = 0
     spread_ms: float | None = None
@@ -107,10 +109,10 @@ class Group:
     direct: bool
     catch_up: bool
     priorities: dict[str, Priority]  # by policy
-    when: dict[str, str]
+    when: dict[str, list[str]]
 
     def active(self, labels: dict[str, str]) -> bool:
-        return all(labels.get(key) == value for key, value in self.when.items())
+        return all(labels.get(key) in values for key, values in self.when.items())
 
     def numbers(self, variant: Variant) -> Numbers:
         return Numbers(**{key: NUMBERS[key](resolve(value, variant)) for key, value in self.raw.items()})
@@ -211,6 +213,7 @@ class Scenario:
     differences: str
     disk: str
     disk_set: dict[str, str]
+    filesystem: str  # a name or a $variable; empty: the raw device
     duration_s: float
     seed: int
     vary: Vary

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tools.disk import presets
 
-from . import units
+from . import filesystems, units
 from .errors import BadValue, ScenarioError
 from .reading import (
     Reader,
@@ -48,9 +48,9 @@ from .scenario import (
     resolve,
 )
 
-KINDS = ("paced", "greedy", "random", "tree")
+KINDS = ("paced", "greedy", "random", "tree", "copy")
 METRICS = (
-    "bytes_per_s", "bytes", "own_bytes_per_s", "reads", "reads_per_s", "misses", "expected", "files_per_s",
+    "bytes_per_s", "bytes", "own_bytes_per_s", "reads", "reads_per_s", "misses", "expected", "lost", "files_per_s",
     "latency_mean_ms", "latency_p50_ms", "latency_p90_ms", "latency_p99_ms", "latency_p999_ms",
     "latency_max_ms", "below_50_ms", "below_100_ms", "below_125_ms", "below_250_ms", "below_500_ms",
     "below_1000_ms",
@@ -111,6 +111,7 @@ def parse(path: Path, source: str) -> Scenario:
         differences=top.take("differences", text, "").strip(),
         disk=top.need("disk", text),
         disk_set=_disk_set(top.table_of("disk_set")),
+        filesystem=top.take("filesystem", _varying(one_of(*filesystems.MKFS), vary), ""),
         duration_s=top.need("duration_s", number(0.01, 100_000)),
         seed=top.take("seed", integer(0, SEED_MAX), 1),
         vary=vary,
@@ -121,7 +122,20 @@ def parse(path: Path, source: str) -> Scenario:
         published=[_published(reader) for reader in top.tables_of("published")],
     )
     top.finish()
+    _check_files(scenario)
     return scenario
+
+
+def _check_files(scenario: Scenario) -> None:
+    """Files of a file system, or ranges of the device: a scenario has the one or the other."""
+    for group in scenario.groups:
+        if bool(scenario.filesystem) != filesystems.is_file(group.file):
+            what = "with a filesystem it is own:SIZE or new" if scenario.filesystem else "needs a filesystem"
+            raise scenario.where.error((*group.at, "file"), f"'{group.file}': {what}")
+        if group.file == filesystems.NEW and not (group.write and group.kind != "random"):
+            raise scenario.where.error((*group.at, "file"), "a new file has nothing to be read or changed")
+        if group.kind == "copy" and not scenario.filesystem:
+            raise scenario.where.error((*group.at, "kind"), "a copy needs a filesystem")
 
 
 def depths(value: Value) -> list[int]:
@@ -202,7 +216,7 @@ def _group(reader: Reader, vary: Vary) -> Group:
         file=reader.take("file", _file(vary), "media"),
         write=reader.take("op", one_of("read", "write"), "read") == "write",
         direct=reader.take("direct", boolean, False),
-        catch_up=reader.take("catch_up", boolean, "deadline_ms" in raw),
+        catch_up=reader.take("catch_up", boolean, "deadline_ms" in raw or "buffer_ms" in raw),
         priorities={policy: _priority(priority.table_of(policy)) for policy in priority.table},
         when=_when(reader, vary),
     )
@@ -231,17 +245,13 @@ def _file(vary: Vary) -> Callable[[Value], str]:
     return lambda value: text(_varying(anything, vary)(text(value)))
 
 
-def _when(reader: Reader, vary: Vary) -> dict[str, str]:
-    """The variants that a group is limited to: a label for each key."""
-    when = {}
-    limits: dict[str, list[str]] = reader.take("when", _label_lists, {})
-    for key, labels in limits.items():
-        if len(labels) > 1:
-            raise reader.error("when", f"{key} can have one value here, not {len(labels)}")
-        when[key] = labels[0]
-    for key, label in when.items():
-        if label not in vary.get(key, {}):
-            raise reader.error("when", f"[vary] has no {key} = {label}")
+def _when(reader: Reader, vary: Vary) -> dict[str, list[str]]:
+    """The variants that a group is limited to: labels for each key."""
+    when: dict[str, list[str]] = reader.take("when", _label_lists, {})
+    for key, labels in when.items():
+        for label in labels:
+            if label not in vary.get(key, {}):
+                raise reader.error("when", f"[vary] has no {key} = {label}")
     return when
 
 
@@ -251,12 +261,13 @@ def _check_pace(reader: Reader, kind: str, raw: Mapping[str, Value]) -> None:
         raise reader.error("", "a paced group needs 'rate' or 'period_ms'")
     if "rate" in raw and ("period_ms" in raw or "per_s" in raw):
         raise reader.error("rate", "give one of rate, period_ms and per_s")
-    if kind == "greedy" and any(key in raw for key in ("rate", "period_ms", "per_s")):
-        raise reader.error("", 'a greedy group has no rate; use kind = "paced"')
+    if kind in ("greedy", "copy") and any(key in raw for key in ("rate", "period_ms", "per_s")):
+        raise reader.error("", f'a {kind} group has no rate; use kind = "paced"')
     if (kind != "tree" or "rate" in raw) and "size" not in raw:
         raise reader.error("", "'size' is missing")
-    if "deadline_ms" in raw and kind != "paced":
-        raise reader.error("deadline_ms", "only a paced group has deadlines")
+    for key in ("deadline_ms", "buffer_ms"):
+        if key in raw and kind != "paced":
+            raise reader.error(key, f"only a paced group has a {key.removesuffix('_ms')}")
 
 
 def _priority(reader: Reader) -> Priority:

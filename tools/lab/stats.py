@@ -106,6 +106,8 @@ def summarize(process: Process, records: array[int], duration_ns: int) -> Proces
         result["deadline_ns"] = process.deadline_ns
         result["expected"] = expected_reads(process, duration_ns)
         result["misses"] = misses(process, due, end, duration_ns)
+    if process.keys.get("buffer_ns"):
+        result["lost"] = inside.count(0)
     if process.file_ends:
         files = bisect_right(process.file_ends, len(inside))
         result["files_per_s"] = round(files * NSEC_PER_SEC / duration_ns, 3)

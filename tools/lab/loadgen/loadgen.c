@@ -72,6 +72,10 @@ struct stream {
 	unsigned int nr_regions;
 	struct region regions[MAX_REGIONS];
 	char *list;		/* file with "offset length" lines */
+	char *file;		/* of a file system, in place of the device */
+	char *to;		/* file that gets what is read */
+	bool create;		/* @file is new */
+	uint64_t buffer_ns;	/* what is found to be later is lost, 0 = never */
 };
 
 static struct {
@@ -145,6 +149,7 @@ static void parse_stream(char *text, unsigned int line)
 		{ "fsync_every", &s->fsync_every },
 		{ "count", &s->count },
 		{ "seed", &s->seed },
+		{ "buffer_ns", &s->buffer_ns },
 	};
 	const struct {
 		const char *key;
@@ -154,6 +159,15 @@ static void parse_stream(char *text, unsigned int line)
 		{ "random", &s->random },
 		{ "direct", &s->direct },
 		{ "catch_up", &s->catch_up },
+		{ "create", &s->create },
+	};
+	const struct {
+		const char *key;
+		char **value;
+	} texts[] = {
+		{ "list", &s->list },
+		{ "file", &s->file },
+		{ "to", &s->to },
 	};
 	char *save = NULL;
 
@@ -181,16 +195,20 @@ static void parse_stream(char *text, unsigned int line)
 				known = true;
 			}
 		}
+		for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+			if (!strcmp(tok, texts[i].key)) {
+				*texts[i].value = strdup(value);
+				if (!*texts[i].value)
+					err(1, "strdup");
+				known = true;
+			}
+		}
 		if (!strcmp(tok, "ioprio")) {
 			s->ioprio = number(value, line, tok);
 		} else if (!strcmp(tok, "name")) {
 			snprintf(s->name, sizeof(s->name), "%s", value);
 		} else if (!strcmp(tok, "regions")) {
 			parse_regions(s, value, line);
-		} else if (!strcmp(tok, "list")) {
-			s->list = strdup(value);
-			if (!s->list)
-				err(1, "strdup");
 		} else if (!known) {
 			fail("job line %u: unknown key '%s'", line, tok);
 		}
@@ -240,6 +258,36 @@ static pid_t start_program(char *command, unsigned int line)
 	err(1, "%s", argv[0]);
 }
 
+static void run_program(char *command, unsigned int line)
+{
+	int status;
+
+	if (waitpid(start_program(command, line), &status, 0) < 0)
+		err(1, "waitpid");
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		fail("job line %u: the program ended with status 0x%x; its message is on the console",
+		     line, status);
+}
+
+/* A file of zeros: a disk in memory keeps none of them. */
+static void prepare_file(const char *path, uint64_t size)
+{
+	static char zeros[1 << 20];
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	if (fd < 0)
+		fail("%s: %s", path, strerror(errno));
+	while (size) {
+		ssize_t done = write(fd, zeros, size < sizeof(zeros) ? size : sizeof(zeros));
+
+		if (done <= 0)
+			fail("%s: %s", path, strerror(errno));
+		size -= done;
+	}
+	if (fsync(fd) || close(fd))
+		fail("%s: %s", path, strerror(errno));
+}
+
 static pid_t tracer;
 
 static void obey(char *verb, char *rest, unsigned int line)
@@ -248,7 +296,7 @@ static void obey(char *verb, char *rest, unsigned int line)
 
 	/* verbs with two arguments have the second behind the first blank */
 	if (!strcmp(verb, "write") || !strcmp(verb, "write_if_there") ||
-	    !strcmp(verb, "report")) {
+	    !strcmp(verb, "report") || !strcmp(verb, "prepare")) {
 		second = strchr(rest, ' ');
 		if (!second)
 			fail("job line %u: %s needs two arguments", line, verb);
@@ -266,6 +314,10 @@ static void obey(char *verb, char *rest, unsigned int line)
 			write_file(rest, second, line);
 	} else if (!strcmp(verb, "report")) {
 		report_file(rest, second);
+	} else if (!strcmp(verb, "run")) {
+		run_program(rest, line);
+	} else if (!strcmp(verb, "prepare")) {
+		prepare_file(rest, number(second, line, verb));
 	} else if (!strcmp(verb, "device")) {
 		job.device = strdup(rest);
 		if (!job.device)
@@ -349,8 +401,14 @@ static void write_records(unsigned int id)
 		err(1, "%s", path);
 }
 
-static void transfer(int fd, const struct stream *s, char *buf, uint64_t offset,
-		     uint64_t size)
+/* What a stream reads and writes. */
+static const char *name_of(const struct stream *s)
+{
+	return s->file ? s->file : job.device;
+}
+
+static void transfer(int fd, const struct stream *s, bool write, char *buf,
+		     uint64_t offset, uint64_t size)
 {
 	uint64_t step = s->chunk ? s->chunk : size;
 
@@ -358,16 +416,16 @@ static void transfer(int fd, const struct stream *s, char *buf, uint64_t offset,
 		uint64_t n = size - done < step ? size - done : step;
 		ssize_t ret;
 
-		if (s->write)
+		if (write)
 			ret = pwrite(fd, buf, n, offset + done);
 		else
 			ret = pread(fd, buf, n, offset + done);
 		if (ret < 0)
 			err(1, "%s: %s %" PRIu64 " bytes at %" PRIu64,
-			    job.device, s->write ? "write" : "read", n,
+			    name_of(s), write ? "write" : "read", n,
 			    offset + done);
 		if (!ret)
-			errx(1, "%s: end of the device at %" PRIu64, job.device,
+			errx(1, "%s: ends at %" PRIu64, name_of(s),
 			     offset + done);
 		done += ret;
 	}
@@ -409,9 +467,18 @@ static char *make_buffer(const struct stream *s, uint64_t largest)
 
 	if (buf == MAP_FAILED)
 		err(1, "mmap of %" PRIu64 " bytes", largest);
-	if (s->write)
+	if (s->write && !s->file)
 		memset(buf, 0x5a, largest);
 	return buf;
+}
+
+static int open_file(const char *path, int flags)
+{
+	int fd = open(path, flags, 0644);
+
+	if (fd < 0)
+		err(1, "%s", path);
+	return fd;
 }
 
 static void run_stream(const struct stream *s, uint64_t start_ns)
@@ -421,9 +488,11 @@ static void run_stream(const struct stream *s, uint64_t start_ns)
 	uint64_t largest = s->size;
 	uint64_t due = start_ns + s->start_ns;
 	uint64_t issue;
-	int flags = (s->write ? O_RDWR : O_RDONLY) | (s->direct ? O_DIRECT : 0);
+	int flags = (s->write ? O_RDWR : O_RDONLY) | (s->direct ? O_DIRECT : 0) |
+		    (s->create ? O_CREAT | O_TRUNC : 0);
+	uint64_t copied = 0;
+	int fd, to = -1;
 	char *buf;
-	int fd;
 
 	/* what a trace shows */
 	if (s->name[0])
@@ -442,9 +511,9 @@ static void run_stream(const struct stream *s, uint64_t start_ns)
 		rewind(c.list);
 	}
 	buf = make_buffer(s, largest);
-	fd = open(job.device, flags);
-	if (fd < 0)
-		err(1, "%s", job.device);
+	fd = open_file(name_of(s), flags);
+	if (s->to)
+		to = open_file(s->to, O_WRONLY | O_CREAT | O_TRUNC);
 	if (s->ioprio && syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, s->ioprio))
 		err(1, "stream %u: ioprio_set class %d data %d", s->id,
 		    s->ioprio >> 13, s->ioprio & 0x1fff);
@@ -458,11 +527,19 @@ static void run_stream(const struct stream *s, uint64_t start_ns)
 			break;
 		if (!s->period_ns)
 			due = issue;
+		if (s->buffer_ns && issue > due + s->buffer_ns) {
+			keep(due - start_ns, issue - start_ns, issue - start_ns, 0);
+			due += s->period_ns;
+			continue;
+		}
 		if (!next_place(s, &c, &offset, &size))
 			break;
-		transfer(fd, s, buf, offset, size);
+		transfer(fd, s, s->write, buf, offset, size);
+		if (to >= 0)
+			transfer(to, s, true, buf, copied, size);
+		copied += size;
 		if (s->fsync_every && (c.nr + 1) % s->fsync_every == 0 && fsync(fd))
-			err(1, "%s: fsync", job.device);
+			err(1, "%s: fsync", name_of(s));
 		done = now_ns();
 		keep(due - start_ns, issue - start_ns, done - start_ns, size);
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tools.base.cli import EXIT_INTERRUPTED
-from tools.lab import cli, job, stats
+from tools.lab import cli, filesystems, job, stats
 from tools.lab.features import probe
 from tools.lab.tests.conftest import LAB, SCENARIO
 from tools.vm import uml
@@ -196,9 +196,79 @@ def test_reader_of_several_regions_takes_them_in_turn(guests: uml.Guests, tmp_pa
     assert [close(end - issue, 2 * MS) for _, issue, end, _ in reads] == [True] * 3 + [False] * 17
 
 
+def test_write_that_comes_later_than_the_buffer_has_place_is_lost(guests: uml.Guests, tmp_path: Path) -> None:
+    """One is due each millisecond, and takes two; the buffer has place for 100."""
+    line = "stream write=1 direct=1 size=4096 period_ns=1000000 catch_up=1 buffer_ns=100000000 regions=0:1048576"
+    (writes,) = run_job(guests, tmp_path, [line], 1)
+    assert [due for due, _, _, _ in writes] == [n * MS for n in range(len(writes))]
+    lost = [write for write in writes if not write[3]]
+    assert all((issue > due + 100 * MS) == (size == 0) for due, issue, _, size in writes)
+    # each is a millisecond later than the one before it: of the first 100 none, of the others each second one
+    assert writes.index(lost[0]) == pytest.approx(100, abs=2)
+    assert len(lost) == pytest.approx(400, abs=5)
+
+
+ON_FILES = """\
+title = "files"
+disk = "plain"
+filesystem = "{filesystem}"
+duration_s = 4
+schedulers = ["none", "mq-deadline"]
+
+[disk_set]
+"rot/model" = 0
+
+[[group]]
+name = "camera"
+kind = "paced"
+op = "write"
+count = 2
+size = "20000B"
+period_ms = 40
+buffer_ms = 3000
+fsync_every = 25
+file = "new"
+
+[[group]]
+name = "table"
+kind = "random"
+op = "write"
+size = "4KiB"
+fsync_every = 1
+file = "own:16MiB"
+
+[[group]]
+name = "copy"
+kind = "copy"
+size = "64KiB"
+file = "own:64MiB"
+"""
+
+
+@pytest.mark.parametrize("filesystem", filesystems.MKFS)
+def test_runs_on_a_file_system_are_the_same_each_time(
+    kernel: Path, scenario_file: Path, disks: Path, tmp_path: Path, filesystem: str
+) -> None:
+    scenario_file.write_text(ON_FILES.format(filesystem=filesystem))
+    for name in "12":
+        done = lab(*run_args(kernel, scenario_file, disks, tmp_path / name), "--scheduler", "mq-deadline")
+        assert done.returncode == 0, done.stderr
+    one, two = (tmp_path / name / "test.json" for name in "12")
+    assert one.read_bytes() == two.read_bytes()
+    processes = {process["name"]: process for process in json.loads(one.read_text())["cells"][0]["processes"]}
+    assert all(process["bytes"] for process in processes.values())
+    assert processes["camera.0"]["lost"] == 0
+    assert processes["camera.0"]["bytes"] == 20_000 * processes["camera.0"]["reads"]
+    # what has been prepared is read from the disk, which has 4 KiB in 2 ms at least, and written there
+    assert processes["copy"]["latency_ns"]["max"] >= 2 * MS
+    assert processes["table"]["latency_ns"]["p50"] >= 2 * MS
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
+        ("run /bin/false", "the program ended with status"),
+        ("prepare /dev/nowhere/file 1", "/dev/nowhere/file: No such file"),
         ("stream size=4096", "needs size and regions"),
         ("stream size=x regions=0:4096", "'x' is not a number"),
         ("stream sizes=4096 regions=0:4096", "unknown key 'sizes'"),

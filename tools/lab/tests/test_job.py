@@ -221,3 +221,20 @@ def test_draw_is_splitmix64() -> None:
     # the first numbers of the reference implementation, for the state 0
     draw = job.Draw()
     assert [hex(draw.next()) for _ in range(2)] == ["0xe220a8397b1dcdaf", "0x6e789e6aa1b965f4"]
+
+
+def test_file_system_is_there_before_the_scheduler_is_chosen(disks: Path) -> None:
+    source = SCENARIO.replace("duration_s = 4", 'duration_s = 4\nfilesystem = "ext4"')
+    source = source.replace("direct = true", 'direct = true\nfile = "own:8MiB"', 1)
+    source = source.replace('file = "db"', 'file = "own:1MiB"')
+    loaded = schema.parse(Path("test.toml"), source)
+    disk = disk_module.of_scenario(loaded, disks)
+    run = job.make_run(loaded, loaded.cells()[3], disk, 1, bw=False)
+    lines = job.job_text(loaded, disk, run, with_bw=False).splitlines()
+    assert [line.split()[:2] for line in lines if line.startswith("prepare")] == [
+        ["prepare", f"/dev/disk/group{number}"] for number in ("0.0", "0.1", "1.0")]
+    order = ["memory_backed 1", "scheduler none", "mkfs.ext4", "mount -t ext4", "prepare", "drop_caches",
+             "scheduler mq"]
+    places = [next(n for n, line in enumerate(lines) if what in line) for what in order]
+    assert places == sorted(places)
+    assert [line for line in lines if "file=/dev/disk/group1.0" in line and "regions=0:1048576" in line]

@@ -71,7 +71,7 @@ def parse(source: str) -> scenario.Scenario:
         ('"rot/model" = 0', '"rot/rpm" = "1\\n2"', '"rot/rpm"', "disk_set.rot/rpm", "must be one line"),
         ('policy = "rt"', 'policy = ["rt"]', "policy", "policy", "must be a string, not an array"),
         ('file = "db"', 'file = "db"\nwhen = { N = [] }', "when", "group.1.when", "names no label"),
-        ('file = "db"', 'file = "db"\nwhen = { N = [1, 2] }', "when", "group.1.when", "can have one value"),
+        ('file = "db"', 'file = "db"\nwhen = { N = [1, 3] }', "when", "group.1.when", "[vary] has no N = 3"),
         (
             'kind = "random"\nper_s = 50\nsize = "4KiB"',
             'kind = "tree"\nrate = "1MiB/s"',
@@ -161,6 +161,38 @@ def test_configuration_can_be_limited_to_variants() -> None:
         "[[group]]", '[[config]]\nname = "few"\nscheduler = "bfq"\nonly = { N = [2] }\n\n[[group]]', 1
     )
     assert [cell.labels for cell in parse(source).cells(["bfq"])] == [{"N": "2"}]
+
+
+def test_group_can_be_limited_to_some_variants() -> None:
+    source = SCENARIO.replace("N = [1, 2]", "N = [1, 2, 3]")
+    source = source.replace('file = "db"', 'file = "db"\nwhen = { N = [1, 3] }')
+    group = parse(source).groups[1]
+    assert [group.active({"N": label}) for label in "123"] == [True, False, True]
+
+
+ON_FILES = (
+    SCENARIO.replace("duration_s = 4", 'duration_s = 4\nfilesystem = "ext4"')
+    .replace("direct = true", 'direct = true\nfile = "own:8MiB"', 1).replace('file = "db"', 'file = "own:8MiB"')
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "key", "what"),
+    [
+        (SCENARIO.replace('file = "db"', 'file = "new"'), "group.1.file", "'new': needs a filesystem"),
+        (ON_FILES.replace('file = "own:8MiB"', 'file = "disk"', 1), "group.0.file", "with a filesystem it is own:SIZE"),
+        (ON_FILES.replace('file = "own:8MiB"', 'file = "new"', 1), "group.0.file", "a new file has nothing to be read"),
+        (ON_FILES.replace('"ext4"', '"ntfs"'), "filesystem", "'ntfs' is not one of"),
+        (SCENARIO.replace('kind = "random"\nper_s = 50', 'kind = "copy"'), "group.1.kind", "a copy needs a filesystem"),
+        (SCENARIO.replace("per_s = 50", "per_s = 50\nbuffer_ms = 1"), "group.1.buffer_ms", "only a paced group"),
+    ],
+)
+def test_files_are_of_a_file_system_or_of_the_device(source: str, key: str, what: str) -> None:
+    assert parse(ON_FILES).filesystem == "ext4"
+    with pytest.raises(ScenarioError) as refusal:
+        parse(source)
+    assert refusal.value.key == key
+    assert what in str(refusal.value)
 
 
 def test_group_can_be_limited_to_a_variant() -> None:
