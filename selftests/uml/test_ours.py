@@ -36,6 +36,7 @@ SHOWN = [
     ("random-reserved", "^cfq", 20),
     ("beside-realtime", "^cfq", 20),
     ("drive-priority", "^(cfq|mq|bfq).* N=(14|20)", 20),
+    ("syncer", "^(cfq|bfq).* beside=(readers|writers|both)", 60),
 ]
 
 
@@ -48,6 +49,7 @@ LONG = {
     "patience": "10 MiB/s for best effort are not reached: evaluation.md",
     "players": "from 16 on some are late, at the start or as the disk is full: evaluation.md",
     "over-provisioning": "its expectations compare all runs: minutes",
+    "recorder": "its expectations compare all runs, and on btrfs frames are lost: evaluation.md",
     "work-conservation": "its expectations compare all runs: minutes",
 }
 
@@ -63,6 +65,16 @@ def test_scenario_shows_what_it_must(
     assert [verdict for verdict in result["expect"] if verdict["status"] != "pass"] == []
     assert result["expect"]
     assert code == 0
+
+
+@pytest.mark.parametrize("load", ["ext4, 16 x 4", "ext4, 4 x 16", "ext4, 16 and", "xfs, 16 x 4"])
+def test_cameras_lose_no_frame(kernel: Path, guests: uml.Guests, tmp_path: Path, load: str) -> None:
+    code, result = run(kernel, tmp_path, "recorder", "--cell", f"^cfq .*load={load}", "--duration", "30", "-j2")
+    assert code == 0
+    cameras = [process for cell in result["cells"] for process in cell["processes"] if "lost" in process]
+    assert len(result["cells"]) == 2 and len(cameras) >= 8
+    assert sum(camera["lost"] for camera in cameras) == 0
+    assert min(camera["bytes"] for camera in cameras) > 0
 
 
 def test_every_picture_is_of_a_run() -> None:
