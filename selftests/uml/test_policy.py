@@ -237,6 +237,8 @@ def test_readers_that_pause_leave_writeback_its_share(guests: uml.Guests, tmp_pa
     since = [m for m in seen.log if m.time >= 400 * MS and m.said.verb == "dispatch"]
     writes = sum(not m.said.sync for m in since)
     assert 1 <= 9 * writes / len(since) < 1.5
+    # nor is it broken off by who has had more; in its first slice by each, perhaps
+    assert len(seen.of("preempted")) <= 8
 
 
 def test_synchronous_write_comes_before_slices_of_readers(guests: uml.Guests, tmp_path: Path) -> None:
@@ -314,6 +316,16 @@ def test_who_comes_has_nothing_to_catch_up(guests: uml.Guests, tmp_path: Path) -
     since = [sum(read.end > 2000 * MS for read in stream) for stream in seen.streams]
     # a slice of 51 commands
     assert abs(since[0] - since[1]) <= 52
+
+
+def test_writeback_that_comes_has_nothing_to_catch_up(guests: uml.Guests, tmp_path: Path) -> None:
+    """A reader has had the disk for two seconds; from then on writeback has no more of it."""
+    writer = f"stream write=1 random=1 size=4096 seed=1 start_ns={2000 * MS} {at(1, GIB)}"
+    seen = run(guests, tmp_path, [f"{READER} {at(0)}", writer], ms=4000, settings=WRITEBACK, trace="notify")
+    since = [m.said.sync for m in seen.log if 2000 * MS <= m.time < 4000 * MS and m.said.verb == "dispatch"]
+    assert len(since) > 900
+    # a slice of the reader, and one of writeback
+    assert since.count(False) <= since.count(True) + 51 + 2
 
 
 def pausing_beside_idle(more: str = "") -> list[str]:
