@@ -7,7 +7,6 @@ somebody looks at a clock: who has the disk from when on can be computed. A slic
 100 ms is 51 commands, because its clock starts when the first of them completes.
 """
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +19,7 @@ from tools.lab import job, stats
 from tools.lab.disks import load_disk
 from tools.lab.units import GIB, KIB, MIB, NSEC_PER_MSEC, bw_ioprio, level_ioprio
 from tools.vm import uml
+from tools.vm.programs import of_system
 
 MS = NSEC_PER_MSEC
 COMMAND_NS = 2 * MS
@@ -128,7 +128,7 @@ def run(
     """Streams under CFQ; trace: the actions that blktrace looks at; disk: what makes another one."""
     tracer = "tracer="
     if trace:
-        program = shutil.which("blktrace", path="/usr/sbin:/usr/bin:/sbin:/bin")
+        program = of_system("blktrace")
         if not program:
             pytest.skip("no blktrace")
         actions = " ".join(f"-a {action}" for action in trace.split())

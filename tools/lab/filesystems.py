@@ -6,9 +6,8 @@ The disk is in memory then; what is written to files is zeros, which take no mem
 
 from __future__ import annotations
 
-import shutil
-
 from tools.base.cli import EXIT_USAGE, ToolError
+from tools.vm.programs import of_system
 
 # Of the guest alone: all else but its results is the host's.
 MOUNTED = "/dev/disk"
@@ -30,7 +29,7 @@ def is_file(file: str) -> bool:
 
 
 def _program(name: str) -> str:
-    found = shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin")
+    found = of_system(name)
     if not found:
         raise ToolError(f"no {name} here; `make setup` names its package", EXIT_USAGE)
     return found

@@ -12,6 +12,7 @@ from typing import Literal
 
 from tools.base.cli import EXIT_USAGE, ToolError
 from tools.base.patched import code_id
+from tools.vm.programs import of_system
 from tools.vm.uml import GuestFailed, Guests, scratch
 
 from . import disks, expect, job, stats
@@ -135,7 +136,7 @@ def _read_cell(run: Run, folder: Path, duration_ns: int) -> CellResult:
 
 
 def _tracer() -> str:
-    program = shutil.which("blktrace", path="/usr/sbin:/usr/bin:/sbin:/bin")
+    program = of_system("blktrace")
     if not program:
         raise ToolError("--trace needs blktrace; install it", EXIT_USAGE)
     return f"{program} -d /dev/{job.DEVICE} -D /mnt -o trace"

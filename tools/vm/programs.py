@@ -20,6 +20,11 @@ LIGHT = BUILD / "vm/lib"  # libraries that a guest in QEMU takes first
 FIO_NEEDS = ("libc.", "libm.", "libz.", "libaio.", "libnuma.", "ld-linux")
 
 
+def of_system(name: str) -> str | None:
+    """The path of one of the system's programs, in a guest too; None where it is not installed."""
+    return shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin")
+
+
 def build_static(source: Path, folder: Path, *options: str) -> Path:
     """Compile a C file into a folder, static: as a guest's only process it finds no libraries."""
     return _compiled(source, folder / source.stem, "-O2", "-g", "-static", *options)
