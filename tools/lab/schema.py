@@ -136,6 +136,8 @@ def _check_files(scenario: Scenario) -> None:
             raise scenario.where.error((*group.at, "file"), "a new file has nothing to be read or changed")
         if group.kind == "copy" and not scenario.filesystem:
             raise scenario.where.error((*group.at, "kind"), "a copy needs a filesystem")
+        if group.kind == "copy" and group.write:
+            raise scenario.where.error((*group.at, "op"), "a copy reads its file, and writes another")
 
 
 def depths(value: Value) -> list[int]:
@@ -218,7 +220,7 @@ def _group(reader: Reader, vary: Vary) -> Group:
         direct=reader.take("direct", boolean, False),
         catch_up=reader.take("catch_up", boolean, "deadline_ms" in raw or "buffer_ms" in raw),
         priorities={policy: _priority(priority.table_of(policy)) for policy in priority.table},
-        when=_when(reader, vary),
+        when=reader.take("when", _variants_of(vary), {}),
     )
     reader.finish()
     _check_pace(reader, kind, raw)
@@ -245,16 +247,6 @@ def _file(vary: Vary) -> Callable[[Value], str]:
     return lambda value: text(_varying(anything, vary)(text(value)))
 
 
-def _when(reader: Reader, vary: Vary) -> dict[str, list[str]]:
-    """The variants that a group is limited to: labels for each key."""
-    when: dict[str, list[str]] = reader.take("when", _label_lists, {})
-    for key, labels in when.items():
-        for label in labels:
-            if label not in vary.get(key, {}):
-                raise reader.error("when", f"[vary] has no {key} = {label}")
-    return when
-
-
 def _check_pace(reader: Reader, kind: str, raw: Mapping[str, Value]) -> None:
     """What of a group's numbers depends on its kind and on each other."""
     if kind == "paced" and not ("rate" in raw or "period_ms" in raw):
@@ -263,6 +255,8 @@ def _check_pace(reader: Reader, kind: str, raw: Mapping[str, Value]) -> None:
         raise reader.error("rate", "give one of rate, period_ms and per_s")
     if kind in ("greedy", "copy") and any(key in raw for key in ("rate", "period_ms", "per_s")):
         raise reader.error("", f'a {kind} group has no rate; use kind = "paced"')
+    if kind == "copy" and "fsync_every" in raw:
+        raise reader.error("fsync_every", "a copy is not synced")
     if (kind != "tree" or "rate" in raw) and "size" not in raw:
         raise reader.error("", "'size' is missing")
     for key in ("deadline_ms", "buffer_ms"):
@@ -333,7 +327,7 @@ def _one_of_policies(policies: set[str]) -> Callable[[Value], str]:
 
 
 def _variants_of(vary: Vary) -> Callable[[Value], dict[str, list[str]]]:
-    """Labels that [vary] has."""
+    """The variants that a group or a configuration is limited to: labels that [vary] has."""
 
     def check(value: Value) -> dict[str, list[str]]:
         allowed = _label_lists(value)

@@ -78,9 +78,10 @@ def own_rate(issue: array[int], end: array[int], size: array[int]) -> float:
 def summarize(process: Process, records: array[int], duration_ns: int) -> ProcessResult:
     """One process of the results; times are virtual, and in ns."""
     due, issue, end, size = (records[field::FIELDS] for field in range(FIELDS))
-    latencies = sorted(e - i for i, e in zip(issue, end, strict=True))
+    # what is lost has no bytes, and was not made
+    latencies = sorted(e - i for i, e, s in zip(issue, end, size, strict=True) if s)
     # what is in flight at the end counts in the latencies, not in the bytes
-    inside = [s for e, s in zip(end, size, strict=True) if e <= duration_ns]
+    inside = [s for e, s in zip(end, size, strict=True) if s and e <= duration_ns]
     done = sum(inside)
     result: ProcessResult = {
         "name": process.name,
@@ -107,7 +108,7 @@ def summarize(process: Process, records: array[int], duration_ns: int) -> Proces
         result["expected"] = expected_reads(process, duration_ns)
         result["misses"] = misses(process, due, end, duration_ns)
     if process.keys.get("buffer_ns"):
-        result["lost"] = inside.count(0)
+        result["lost"] = size.count(0)
     if process.file_ends:
         files = bisect_right(process.file_ends, len(inside))
         result["files_per_s"] = round(files * NSEC_PER_SEC / duration_ns, 3)

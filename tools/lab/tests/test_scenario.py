@@ -174,6 +174,7 @@ ON_FILES = (
     SCENARIO.replace("duration_s = 4", 'duration_s = 4\nfilesystem = "ext4"')
     .replace("direct = true", 'direct = true\nfile = "own:8MiB"', 1).replace('file = "db"', 'file = "own:8MiB"')
 )
+COPIED = ON_FILES.replace('kind = "random"\nper_s = 50', 'kind = "copy"')
 
 
 @pytest.mark.parametrize(
@@ -185,10 +186,12 @@ ON_FILES = (
         (ON_FILES.replace('"ext4"', '"ntfs"'), "filesystem", "'ntfs' is not one of"),
         (SCENARIO.replace('kind = "random"\nper_s = 50', 'kind = "copy"'), "group.1.kind", "a copy needs a filesystem"),
         (SCENARIO.replace("per_s = 50", "per_s = 50\nbuffer_ms = 1"), "group.1.buffer_ms", "only a paced group"),
+        (COPIED.replace('kind = "copy"', 'kind = "copy"\nop = "write"'), "group.1.op", "writes another"),
+        (COPIED.replace('kind = "copy"', 'kind = "copy"\nfsync_every = 1'), "group.1.fsync_every", "is not synced"),
     ],
 )
 def test_files_are_of_a_file_system_or_of_the_device(source: str, key: str, what: str) -> None:
-    assert parse(ON_FILES).filesystem == "ext4"
+    assert parse(ON_FILES).filesystem == parse(COPIED).filesystem == "ext4"
     with pytest.raises(ScenarioError) as refusal:
         parse(source)
     assert refusal.value.key == key

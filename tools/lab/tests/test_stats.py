@@ -77,6 +77,14 @@ def test_read_in_flight_at_the_end_counts_in_latency_only() -> None:
     assert result["bytes_per_s"] == 10
 
 
+def test_lost_operation_counts_as_that_only() -> None:
+    camera = dataclasses.replace(stream(deadline_ns=0), keys={"buffer_ns": S})
+    result = stats.summarize(camera, records((0, 0, 2 * S, 100), (S, 2 * S + 1, 2 * S + 1, 0)), 10 * S)
+    assert (result["lost"], result["reads"], result["bytes"]) == (1, 1, 100)
+    assert result["latency_ns"]["p50"] == result["latency_ns"]["mean"] == 2 * S
+    assert sum(result["histogram"]) == 1
+
+
 def test_bytes_are_counted_in_the_second_they_came_back() -> None:
     assert stats.per_second([records((0, 0, S - 1, 1), (0, 0, S, 2)), records((0, 0, 2 * S, 4))], 2 * S) == [
         1,
