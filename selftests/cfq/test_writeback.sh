@@ -7,8 +7,8 @@
 . "$(dirname "$0")/cfq_common.sh"
 
 cfq_need dd sleep
-# So slow that all requests come before many of them are served.
-cfq_device completion_nsec=10000000 rotational=1 hw_queue_depth=1 memory_backed=0 size=100
+# So slow that a slow machine, too, sends the next request before one is served.
+cfq_device completion_nsec=50000000 rotational=1 hw_queue_depth=1 memory_backed=0 size=100
 cfq_need_debugfs
 echo 4 > "$CFQ_QUEUE/max_sectors_kb" || cfq_fail "cannot make requests of 4 KiB"
 
@@ -33,7 +33,7 @@ most_queued()
 	echo "$most"
 }
 
-for tags in 32 128; do
+for tags in 64 256; do
 	most=$(most_queued "$tags") || exit "$KSFT_FAIL"
 	echo "of $tags tags, $most wait with writes"
 	[ "$most" -gt $((tags / 16)) ] || cfq_fail "hardly any writes wait"
