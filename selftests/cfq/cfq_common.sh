@@ -141,6 +141,13 @@ cfq_need()
 	done
 }
 
+cfq_need_ext4()
+{
+	cfq_need mkfs.ext4
+	modprobe -q ext4 2> /dev/null
+	grep -qw ext4 /proc/filesystems || cfq_skip "no ext4"
+}
+
 cfq_need_debugfs()
 {
 	[ -r "${CFQ_DEBUG%/*}/state" ] || cfq_skip "no BLK_DEBUG_FS"
@@ -300,13 +307,6 @@ cfq_vfs_setup()
 	[ -x "$CFQ_VFS" ] || cfq_fail "cfq_vfs is not built"
 	CFQ_SWITCH=/sys/block/$CFQ_NAME/trace/vfs
 	[ -w "$CFQ_SWITCH" ] || cfq_skip "no VFS messages in this kernel"
-}
-
-cfq_need_ext4()
-{
-	cfq_need mkfs.ext4
-	modprobe -q ext4 2> /dev/null
-	grep -qw ext4 /proc/filesystems || cfq_skip "no ext4"
 }
 
 # cfq_vfs_do NAME WAY FILE [OFFSET LENGTH]: its process and inode go to NAME

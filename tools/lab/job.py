@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from tools.disk import device, presets
 
-from . import filesystems, tomllines, units
+from . import cgroups, filesystems, tomllines, units
 from . import scenario as sc
 from .disks import Disk
 from .errors import BadValue
@@ -136,6 +136,7 @@ class Process:
     file_ends: list[int] = field(default_factory=list)  # of a tree: the reads made when each file is read
     file: str = ""  # of a file system
     prepared: int = 0  # bytes of it that are there before; 0: it is new
+    cgroup: str = ""  # control group; empty: the root
 
     @property
     def copy(self) -> str:
@@ -307,6 +308,7 @@ def _process(
         file_ends=ends,
         file=f"{filesystems.MOUNTED}/group{group.at[1]}.{member}" if filesystems.is_file(group.file) else "",
         prepared=0 if group.file == filesystems.NEW else regions[0][1],
+        cgroup=group.cgroup,
     )
 
 
@@ -393,6 +395,8 @@ def stream_line(process: Process, number: int) -> str:
         words.append(f"file={process.file}")
         words += ["create=1"] if not process.prepared else []
         words += [f"to={process.copy}"] if process.copy else []
+    if process.cgroup:
+        words.append(f"cgroup={cgroups.folder(process.cgroup)}")
     if process.list_lines:
         words.append(f"list={number}.list")
     else:
@@ -412,6 +416,7 @@ def job_text(scenario: sc.Scenario, disk: Disk, run: Run, with_bw: bool, trace: 
         lines += filesystems.job_lines(filesystem, f"/dev/{DEVICE}", prepared)
     lines += scheduler_lines(run.cell.config, with_bw)
     lines.append(f"device /dev/{DEVICE}")
+    lines += cgroups.job_lines((stream.cgroup for stream in run.streams if stream.cgroup), run.cell.config.cgroups)
     lines.append(f"start_ns {START_AFTER_FILES_NS if filesystem else START_NS}")
     lines.append(f"duration_ns {scenario.duration_ns}")
     lines += [stream_line(process, number) for number, process in enumerate(run.streams)]
@@ -427,10 +432,13 @@ def setting_of(line: str, scenario: sc.Scenario, config: sc.Config) -> tomllines
     verb, path, *_ = [*line.split(" "), ""]
     folder, _, name = path.rpartition("/")
     attribute = path.removeprefix(f"{CONFIGFS}/")
-    if verb != "write":
+    if verb not in ("write", "write_for_device"):
         return None
     if folder == f"{SYSFS}/iosched":
         return (*config.at[:2], "bw_set" if name in config.bw_tunables else "set", name)
+    for group, files in config.cgroups.items():
+        if folder == cgroups.folder(group) and name in files:
+            return (*config.at[:2], "cgroup", group, name)
     if folder == SYSFS and name in config.queue:
         return (*config.at[:2], "queue", name)
     if attribute in scenario.disk_set:

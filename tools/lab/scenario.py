@@ -110,6 +110,7 @@ class Group:
     catch_up: bool
     priorities: dict[str, Priority]  # by policy
     when: dict[str, list[str]]
+    cgroup: str = ""  # control group that its processes are in; empty: the root
 
     def active(self, labels: dict[str, str]) -> bool:
         return all(labels.get(key) in values for key, values in self.when.items())
@@ -132,6 +133,7 @@ class Config:
     bw_tunables: dict[str, str] = field(default_factory=dict)  # only where the kernel has the BW class
     queue: dict[str, str] = field(default_factory=dict)
     fallback: str = ""
+    cgroups: dict[str, dict[str, str]] = field(default_factory=dict)  # of control groups, their files
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tools.disk import presets
 
-from . import filesystems, units
+from . import cgroups, filesystems, units
 from .errors import BadValue, ScenarioError
 from .reading import (
     Reader,
@@ -123,7 +123,18 @@ def parse(path: Path, source: str) -> Scenario:
     )
     top.finish()
     _check_files(scenario)
+    _check_cgroups(scenario)
     return scenario
+
+
+def _check_cgroups(scenario: Scenario) -> None:
+    """What a configuration sets is of a control group that has processes, or of the root."""
+    known = {group.cgroup for group in scenario.groups if group.cgroup}
+    for config in scenario.configs:
+        for name in config.cgroups:
+            if name not in known | {cgroups.ROOT}:
+                what = f"no group has cgroup = \"{name}\" (known: {', '.join(sorted(known | {cgroups.ROOT}))})"
+                raise scenario.where.error((*config.at[:2], "cgroup", name), what)
 
 
 def _check_files(scenario: Scenario) -> None:
@@ -221,6 +232,7 @@ def _group(reader: Reader, vary: Vary) -> Group:
         catch_up=reader.take("catch_up", boolean, "deadline_ms" in raw or "buffer_ms" in raw),
         priorities={policy: _priority(priority.table_of(policy)) for policy in priority.table},
         when=reader.take("when", _variants_of(vary), {}),
+        cgroup=reader.take("cgroup", cgroups.name, ""),
     )
     reader.finish()
     _check_pace(reader, kind, raw)
@@ -310,6 +322,7 @@ def _config(reader: Reader, vary: Vary, policy: Callable[[Value], str], defaults
         bw_tunables=reader.take("bw_set", settings, {}),
         queue=reader.take("queue", settings, {}),
         fallback=reader.take("fallback", policy, ""),
+        cgroups=reader.take("cgroup", cgroups.settings, {}),
     )
     reader.finish()
     if scheduler == "none" and (config.tunables or config.bw_tunables):

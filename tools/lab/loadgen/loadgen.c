@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
@@ -74,6 +75,7 @@ struct stream {
 	char *list;		/* file with "offset length" lines */
 	char *file;		/* of a file system, in place of the device */
 	char *to;		/* file that gets what is read */
+	char *cgroup;		/* folder of the control group, NULL = that of loadgen */
 	bool create;		/* @file is new */
 	uint64_t buffer_ns;	/* what is found to be later is lost, 0 = never */
 };
@@ -113,6 +115,18 @@ static void write_file(const char *path, const char *value, unsigned int line)
 	if (close(fd))
 		fail("job line %u: write '%s' to %s: %s", line, value, path,
 		     strerror(errno));
+}
+
+/* A setting of a control group for the device. */
+static void write_for_device(const char *path, const char *value, unsigned int line)
+{
+	char text[256];
+	struct stat st;
+
+	if (!job.device || stat(job.device, &st))
+		fail("job line %u: %s: no device before it", line, path);
+	snprintf(text, sizeof(text), "%u:%u %s", major(st.st_rdev), minor(st.st_rdev), value);
+	write_file(path, text, line);
 }
 
 static void parse_regions(struct stream *s, char *text, unsigned int line)
@@ -168,6 +182,7 @@ static void parse_stream(char *text, unsigned int line)
 		{ "list", &s->list },
 		{ "file", &s->file },
 		{ "to", &s->to },
+		{ "cgroup", &s->cgroup },
 	};
 	char *save = NULL;
 
@@ -296,6 +311,7 @@ static void obey(char *verb, char *rest, unsigned int line)
 
 	/* verbs with two arguments have the second behind the first blank */
 	if (!strcmp(verb, "write") || !strcmp(verb, "write_if_there") ||
+	    !strcmp(verb, "write_for_device") ||
 	    !strcmp(verb, "report") || !strcmp(verb, "prepare")) {
 		second = strchr(rest, ' ');
 		if (!second)
@@ -312,6 +328,8 @@ static void obey(char *verb, char *rest, unsigned int line)
 	} else if (!strcmp(verb, "write_if_there")) {
 		if (!access(rest, W_OK))
 			write_file(rest, second, line);
+	} else if (!strcmp(verb, "write_for_device")) {
+		write_for_device(rest, second, line);
 	} else if (!strcmp(verb, "report")) {
 		report_file(rest, second);
 	} else if (!strcmp(verb, "run")) {
@@ -494,6 +512,12 @@ static void run_stream(const struct stream *s, uint64_t start_ns)
 	int fd, to = -1;
 	char *buf;
 
+	if (s->cgroup) {
+		char path[PATH_MAX];
+
+		snprintf(path, sizeof(path), "%s/cgroup.procs", s->cgroup);
+		write_file(path, "0", 0);
+	}
 	/* what a trace shows */
 	if (s->name[0])
 		prctl(PR_SET_NAME, s->name);
