@@ -45,8 +45,9 @@ for controller in io memory; do
 done
 echo "+io +memory" > "$cgroups/cgroup.subtree_control" ||
 	cfq_skip "the controllers cannot be had"
-mkdir "$root" && echo "+io +memory" > "$root/cgroup.subtree_control" &&
-	mkdir "$root/a" "$root/b" || cfq_fail "no control groups"
+mkdir "$root" || cfq_fail "no control group"
+echo "+io +memory" > "$root/cgroup.subtree_control" || cfq_fail "no controllers in a group"
+mkdir "$root/a" "$root/b" || cfq_fail "no control groups"
 [ -e "$root/a/io.bw" ] || cfq_skip "no CFQ_GROUP_IOSCHED"
 
 # refused LINE WHY: it is, and nothing is changed by it
@@ -182,8 +183,9 @@ in_group a dd if=/dev/zero of="$CFQ_DEV" bs=64k count=4 oflag=direct 2> /dev/nul
 [ "$(bytes a)" = $((420 * 65536)) ] || cfq_fail "a direct write does not spend it"
 in_group a dd if=/dev/zero of="$CFQ_DEV" bs=64k count=4 conv=fsync 2> /dev/null
 [ "$(bytes a)" = $((424 * 65536)) ] || cfq_fail "an fsync does not spend it: $(bytes a)"
-mkfs.ext4 -q "$CFQ_DEV" 2> /dev/null && mkdir "$CFQ_TMP/mnt" &&
-	mount -t ext4 "$CFQ_DEV" "$CFQ_TMP/mnt" || cfq_fail "no file system"
+mkdir "$CFQ_TMP/mnt"
+mkfs.ext4 -q "$CFQ_DEV" 2> /dev/null || cfq_fail "no file system"
+mount -t ext4 "$CFQ_DEV" "$CFQ_TMP/mnt" || cfq_fail "the file system is not mounted"
 for group in b a; do
 	before=$(bytes a)
 	in_group "$group" dd if=/dev/zero of="$CFQ_TMP/mnt/$group" bs=1M count=8 2> /dev/null
@@ -256,7 +258,7 @@ for round in 1 2 3 4 5 6 7 8; do
 	for group in a b moved; do
 		echo "$dev bps=$((65536 * round * round)) delay=$((round * 1000))" \
 			> "$root/$group/io.bw" || cfq_fail "no line under load"
-		for pid in $(cat "$root"/*/cgroup.procs); do
+		cat "$root"/*/cgroup.procs | while read -r pid; do
 			echo "$pid" > "$root/$group/cgroup.procs" 2> /dev/null
 		done
 		cat "$CFQ_DEBUG/reservations" "$CFQ_DEBUG/queues" "$root"/*/io.stat \
@@ -272,8 +274,8 @@ reads a 1
 cfq_wait_for rmdir "$root/moved" 2> /dev/null || cfq_fail "a group does not go"
 
 # A device that goes has no line any more.
-mkdir "$NULLB/${CFQ_NAME}g" && echo 1 > "$NULLB/${CFQ_NAME}g/power" ||
-	cfq_fail "no second device"
+mkdir "$NULLB/${CFQ_NAME}g" || cfq_fail "no second device"
+echo 1 > "$NULLB/${CFQ_NAME}g/power" || cfq_fail "the second device gets no power"
 gone=$(cat "/sys/block/${CFQ_NAME}g/dev")
 echo cfq > "/sys/block/${CFQ_NAME}g/queue/scheduler"
 echo "$gone bps=1000000" > "$root/b/io.bw" || cfq_fail "the second device takes no line"

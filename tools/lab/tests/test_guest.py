@@ -264,6 +264,50 @@ def test_runs_on_a_file_system_are_the_same_each_time(
     assert processes["table"]["latency_ns"]["p50"] >= 2 * MS
 
 
+IN_GROUPS = """\
+title = "groups"
+disk = "plain"
+duration_s = 4
+depth = 1
+
+[disk_set]
+"rot/model" = 0
+
+[[config]]
+name = "limit"
+scheduler = "none"
+cgroup = { slow = { "io.max" = "DEV rbps=1048576" } }
+
+[[group]]
+name = "limited"
+kind = "greedy"
+size = "64KiB"
+direct = true
+file = "at:0B+8MiB"
+cgroup = "slow"
+
+[[group]]
+name = "free"
+kind = "greedy"
+size = "64KiB"
+direct = true
+file = "at:8MiB+8MiB"
+cgroup = "fast"
+"""
+
+
+def test_control_group_has_the_processes_and_the_setting(
+    kernel: Path, scenario_file: Path, disks: Path, tmp_path: Path
+) -> None:
+    scenario_file.write_text(IN_GROUPS)
+    done = lab(*run_args(kernel, scenario_file, disks, tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    cell = json.loads((tmp_path / "out/test.json").read_text())["cells"][0]
+    rates = {process["name"]: process["bytes_per_s"] for process in cell["processes"]}
+    assert 0 < rates["limited"] <= 1.1 * (1 << 20)
+    assert rates["free"] > 4 * (1 << 20)
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

@@ -223,6 +223,36 @@ def test_draw_is_splitmix64() -> None:
     assert [hex(draw.next()) for _ in range(2)] == ["0xe220a8397b1dcdaf", "0x6e789e6aa1b965f4"]
 
 
+def test_control_groups_are_made_and_set_before_the_streams(disks: Path) -> None:
+    source = SCENARIO.replace('file = "db"', 'file = "db"\ncgroup = "others"')
+    source += ('\n[[config]]\nname = "set"\nscheduler = "bfq"\n'
+               'cgroup = { root = { "io.cost.qos" = "DEV enable=1" }, others = { "io.weight" = 10 } }\n')
+    loaded = schema.parse(Path("test.toml"), source)
+    disk = disk_module.of_scenario(loaded, disks)
+    texts = {}
+    for cell in (loaded.cells()[0], loaded.cells()[-1]):
+        run = job.make_run(loaded, cell, disk, 1, bw=False)
+        lines = job.job_text(loaded, disk, run, with_bw=False).splitlines()
+        texts[cell.config.name] = [line for line in lines if "cgroup" in line and not line.startswith("stream")]
+        assert [" cgroup=/sys/fs/cgroup/others" in line for line in lines if line.startswith("stream")] == [
+            stream.group == loaded.groups[1].name for stream in run.streams]
+    made = [line.split(" ", 1)[1] for line in texts.pop("set")]
+    assert made[0].endswith("mount -t cgroup2 cgroup2 /sys/fs/cgroup")
+    assert made[1:] == ["/sys/fs/cgroup/cgroup.subtree_control +io +memory", "/sys/fs/cgroup/others",
+                        "/sys/fs/cgroup/io.cost.qos enable=1", "/sys/fs/cgroup/others/io.weight 10"]
+    assert [len(lines) for lines in texts.values()] == [3]  # the group is there, with nothing set
+
+
+def test_setting_of_a_control_group_that_fails_has_its_line() -> None:
+    source = SCENARIO.replace('file = "db"', 'file = "db"\ncgroup = "others"')
+    source += '\n[[config]]\nname = "set"\nscheduler = "bfq"\ncgroup = { others = { "io.bw" = "DEV x" } }\n'
+    loaded = schema.parse(Path("test.toml"), source)
+    config = loaded.configs[-1]
+    line = "write_for_device /sys/fs/cgroup/others/io.bw x"
+    assert job.setting_of(line, loaded, config) == ("config", 0, "cgroup", "others", "io.bw")
+    assert job.setting_of(line.replace("others", "root"), loaded, config) is None
+
+
 def test_file_system_is_there_before_the_scheduler_is_chosen(disks: Path) -> None:
     source = SCENARIO.replace("duration_s = 4", 'duration_s = 4\nfilesystem = "ext4"')
     source = source.replace("direct = true", 'direct = true\nfile = "own:8MiB"', 1)

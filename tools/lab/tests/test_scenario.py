@@ -163,6 +163,38 @@ def test_configuration_can_be_limited_to_variants() -> None:
     assert [cell.labels for cell in parse(source).cells(["bfq"])] == [{"N": "2"}]
 
 
+GROUPED = SCENARIO.replace('file = "db"', 'file = "db"\ncgroup = "others"')
+
+
+def with_cgroup(setting: str) -> str:
+    return f'{GROUPED}\n[[config]]\nname = "set"\nscheduler = "bfq"\ncgroup = {setting}\n'
+
+
+def test_processes_may_be_in_control_groups() -> None:
+    scenario = parse(with_cgroup('{ root = { "io.cost.qos" = "DEV enable=1" }, others = { "io.weight" = 10 } }'))
+    assert [group.cgroup for group in scenario.groups] == ["", "others"]
+    assert scenario.configs[-1].cgroups == {"root": {"io.cost.qos": "DEV enable=1"}, "others": {"io.weight": "10"}}
+
+
+@pytest.mark.parametrize(
+    ("source", "key", "what"),
+    [
+        (GROUPED.replace('"others"', '"Others"'), "group.1.cgroup", "no name of a control group"),
+        (GROUPED.replace('"others"', '"root"'), "group.1.cgroup", "no name of a control group"),
+        (GROUPED.replace('"others"', '"a/b"'), "group.1.cgroup", "no name of a control group"),
+        (with_cgroup('{ other = { "io.bw" = "DEV none" } }'), "config.0.cgroup.other", 'no group has cgroup = "other"'),
+        (with_cgroup('{ others = { "../io" = "1" } }'), "config.0.cgroup", "not the name of a control group's file"),
+        (with_cgroup('{ others = "1" }'), "config.0.cgroup", "must be a table"),
+        (with_cgroup('{ others = { "io.bw" = "" } }'), "config.0.cgroup", "must be one line that is not empty"),
+    ],
+)
+def test_control_groups_that_cannot_be_are_refused(source: str, key: str, what: str) -> None:
+    with pytest.raises(ScenarioError) as refusal:
+        parse(source)
+    assert refusal.value.key == key
+    assert what in str(refusal.value)
+
+
 def test_group_can_be_limited_to_some_variants() -> None:
     source = SCENARIO.replace("N = [1, 2]", "N = [1, 2, 3]")
     source = source.replace('file = "db"', 'file = "db"\nwhen = { N = [1, 3] }')
