@@ -23,7 +23,8 @@ from tools.disk import capacity, characteristics, presets
 PAGE = ROOT / "Documentation/queue/administrators.md"
 RULES = ROOT / "configs/udev/90-cfq.rules"
 UNIT = ROOT / "configs/systemd/recorder.service"
-TEXTS = [PAGE, RULES, UNIT]
+DROP_IN = UNIT.with_name("recorder.service.d") / "bandwidth.conf"
+TEXTS = [PAGE, RULES, UNIT, DROP_IN]
 
 # Attributes of a disk that are the kernel's own.
 KERNELS_OWN = {"queue/scheduler", "queue/rotational", "queue/zoned", "device/queue_depth",
@@ -67,7 +68,7 @@ def test_what_exists_is_found() -> None:
     assert debugfs_files() == {"queues", "service_tree", "sort_tree", "reservations", "state",
                                "counters"}
     assert {"dispatched_RT", "expired_tokens", "idle_hits", "bw_deadlines_missed"} <= counters()
-    assert set(bwctl()) == {"run", "set", "show", "check", "encode", "decode"}
+    assert set(bwctl()) == {"run", "set", "group", "show", "check", "encode", "decode"}
     assert "--delay" in bwctl()["run"] and "--delay" not in bwctl()["show"]
     assert set(defaults()) == attributes() - {"bw_delays_ms"}
 
@@ -107,7 +108,7 @@ def test_defaults_of_the_page_are_those_of_the_scheduler() -> None:
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
 def test_bwctl_has_the_commands_and_options(path: Path) -> None:
     text = path.read_text().replace("\\\n", " ")
-    calls = re.findall(r"bwctl (run|set|show|check|encode|decode)\b([^\n`#|]*)", text)
+    calls = re.findall(r"bwctl (run|set|group|show|check|encode|decode)\b([^\n`#|]*)", text)
     assert calls or path == RULES
     for command, arguments in calls:
         own = arguments.split(" -- ")[0]
@@ -301,15 +302,20 @@ def test_the_recorder_has_no_capability(tmp_path: Path) -> None:
         assert found and int(found.group(1), 16) == expected
 
 
-def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+@pytest.mark.parametrize("with_drop_in", [False, True])
+def test_systemd_takes_the_unit(tmp_path: Path, with_drop_in: bool) -> None:
     if not shutil.which("systemd-analyze"):
         pytest.skip("systemd-analyze is not installed")
     # programs that are there for sure, in place of bwctl, setpriv and the recorder
     text = re.sub(r"(?<=[=\s-])/usr/\S*bin/\w+", "/bin/true", UNIT.read_text())
     (tmp_path / UNIT.name).write_text(text)
+    if with_drop_in:
+        (tmp_path / DROP_IN.parent.name).mkdir()
+        (tmp_path / DROP_IN.parent.name / DROP_IN.name).write_text(
+            DROP_IN.read_text().replace("/usr/local/sbin/bwctl", "/bin/true"))
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", tmp_path / UNIT.name],
                           check=False, capture_output=True, text=True)
     if "Failed to initialize manager" in done.stderr:
         pytest.skip("systemd-analyze cannot verify units here")
-    told = [line for line in done.stderr.splitlines() if UNIT.name in line]
+    told = [line for line in done.stderr.splitlines() if UNIT.name in line or DROP_IN.name in line]
     assert done.returncode == 0 and not told, done.stderr

@@ -50,6 +50,7 @@ LONG = {
     "players": "from 16 on some are late, at the start or as the disk is full: evaluation.md",
     "over-provisioning": "its expectations compare all runs: minutes",
     "recorder": "its expectations compare all runs, and on btrfs frames are lost: evaluation.md",
+    "recorder-reserved": "its expectations compare all runs, and 0.8 s are not reached: evaluation.md",
     "work-conservation": "its expectations compare all runs: minutes",
 }
 
@@ -75,6 +76,24 @@ def test_cameras_lose_no_frame(kernel: Path, guests: uml.Guests, tmp_path: Path,
     assert len(result["cells"]) == 2 and len(cameras) >= 8
     assert sum(camera["lost"] for camera in cameras) == 0
     assert min(camera["bytes"] for camera in cameras) > 0
+
+
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
+@pytest.mark.parametrize("depth", [1, 32])
+def test_recorder_that_has_reserved_waits_less(
+    kernel: Path, guests: uml.Guests, tmp_path: Path, filesystem: str, depth: int
+) -> None:
+    """With io.bw it loses nothing, and its longest write or fsync is shorter than without, whatever others do."""
+    cells = f"^cfq( io.bw 500 ms)? depth{depth} filesystem={filesystem}"
+    code, result = run(kernel, tmp_path, "recorder-reserved", "--cell", cells, "--duration", "30", "-j2")
+    assert code == 0
+    longest = {}
+    for cell in result["cells"]:
+        cameras = [process for process in cell["processes"] if process["group"] == "camera"]
+        assert len(cameras) == 16 and sum(camera["lost"] for camera in cameras) == 0
+        longest[cell["config"]] = max(camera["latency_ns"]["max"] for camera in cameras)
+    assert set(longest) == {"cfq", "cfq io.bw 500 ms"}
+    assert longest["cfq io.bw 500 ms"] < min(longest["cfq"], 1_000_000_000)
 
 
 def test_every_picture_is_of_a_run() -> None:

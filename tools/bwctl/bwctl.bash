@@ -4,8 +4,9 @@
 
 _bwctl_options() {
 	case $1 in
-	run) echo --rate --delay --device --quiet --help ;;
+	run) echo --rate --delay --device --group --quiet --help ;;
 	set) echo --rate --delay --device --none --thread --quiet --help ;;
+	group) echo --rate --delay --none --quiet --json --help ;;
 	show|check|decode) echo --json --help ;;
 	encode) echo --rate --delay --device --quiet --json --help ;;
 	esac
@@ -24,6 +25,12 @@ _bwctl_pids() {
 	for path in "${BWCTL_PROC:-/proc}"/[1-9]*; do
 		[ -d "$path/task" ] && echo "${path##*/}"
 	done
+}
+
+# Control groups, by their paths.
+_bwctl_groups() {
+	local root=${BWCTL_CGROUP:-/sys/fs/cgroup}
+	find "$root" -mindepth 1 -type d -printf '%P\n' 2> /dev/null
 }
 
 # Words that begin with what is typed: the arguments, split at blanks.
@@ -45,7 +52,7 @@ _bwctl_run_command() {
 	for ((i = 2; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
 		--) echo $((i + 1)); return ;;
-		--rate|--delay|--device) ((i++)) || true; [ "${COMP_WORDS[i]}" != = ] || ((i++)) ;;
+		--rate|--delay|--device|--group) ((i++)) || true; [ "${COMP_WORDS[i]}" != = ] || ((i++)) ;;
 		-*) ;;
 		*) echo "$i"; return ;;
 		esac
@@ -72,7 +79,7 @@ _bwctl() {
 	COMPREPLY=()
 
 	if [ "$COMP_CWORD" = 1 ]; then
-		_bwctl_words run set show check encode decode --help --version
+		_bwctl_words run set group show check encode decode --help --version
 		return
 	fi
 	if [ "$command" = run ] && start=$(_bwctl_run_command); then
@@ -89,6 +96,7 @@ _bwctl() {
 	--rate) _bwctl_words 1M 2M 3M 5M 10M 24Mbit; return ;;
 	--delay) _bwctl_words 25ms 50ms 100ms 200ms 500ms 800ms 1s 2s; return ;;
 	--device) _bwctl_device_or_path; return ;;
+	--group) _bwctl_words "$(_bwctl_groups)"; return ;;
 	esac
 	case $cur in
 	-*) _bwctl_words "$(_bwctl_options "$command")"; return ;;
@@ -97,6 +105,7 @@ _bwctl() {
 	run) mapfile -t COMPREPLY < <(compgen -c -- "$cur") ;;
 	set) _bwctl_words "$(_bwctl_pids)" ;;
 	show) _bwctl_device_or_path "$(_bwctl_pids)" ;;
+	group) _bwctl_device_or_path "$(_bwctl_groups)" ;;
 	check) _bwctl_device_or_path ;;
 	esac
 }

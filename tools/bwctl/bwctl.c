@@ -36,10 +36,14 @@ struct command {
 };
 
 static const struct command commands[] = {
-	{ "run", REQUEST_OPTIONS | OPTION_OPERANDS_LAST, command_run,
+	{ "run", REQUEST_OPTIONS | OPTION_GROUP | OPTION_OPERANDS_LAST, command_run,
 	  "usage: bwctl run --rate RATE --delay TIME [--device DEV] [--quiet] [--] COMMAND [ARG...]\n"
-	  "Run a command with a reservation, which its children inherit.\n\n"
-	  REQUEST_HELP HELP_HELP },
+	  "       bwctl run --group GROUP [--] COMMAND [ARG...]\n"
+	  "Run a command with a reservation, which its children inherit, or in a control group\n"
+	  "that has one.\n\n"
+	  REQUEST_HELP
+	  "  --group GROUP    in this control group, with what it has reserved (bwctl group)\n"
+	  HELP_HELP },
 	{ "set", REQUEST_OPTIONS | OPTION_NONE | OPTION_THREAD, command_set,
 	  "usage: bwctl set --rate RATE --delay TIME [--device DEV] [--thread] [--quiet] PID...\n"
 	  "       bwctl set --none [--thread] PID...\n"
@@ -48,6 +52,19 @@ static const struct command commands[] = {
 	  "  --none           back to class none\n"
 	  "  --thread         the numbers are of threads: only these\n"
 	  HELP_HELP },
+	{ "group", OPTION_RATE | OPTION_DELAY | OPTION_NONE | OPTION_QUIET | OPTION_JSON, command_group,
+	  "usage: bwctl group --rate RATE --delay TIME [--quiet] GROUP DEV\n"
+	  "       bwctl group --none GROUP DEV\n"
+	  "       bwctl group [--json] GROUP\n"
+	  "Reserve for a control group on a device, for all that it reads and writes; take that\n"
+	  "from it; or show what it has, and how it fares. GROUP: a path in /sys/fs/cgroup, or a\n"
+	  "name that is there once (recorder.service, recorder). DEV: sda, /dev/sda, a partition,\n"
+	  "or a file or folder on it.\n\n"
+	  "  --rate RATE      bytes a second: 3M and 3MiB (binary), 3MB, 24Mbit\n"
+	  "  --delay TIME     how long a request may take: 200ms, 0.2s\n"
+	  "  --none           no reservation any more\n"
+	  "  --quiet          do not say that the device has another scheduler\n"
+	  JSON_HELP HELP_HELP },
 	{ "show", OPTION_JSON, command_show,
 	  "usage: bwctl show [--json] [PID|DEV]\n"
 	  "Show class, rate, delay, tokens and missed deadlines: of a process, of a device, or\n"
@@ -75,6 +92,7 @@ static const char usage[] =
 	"Reserve disk bandwidth with cfq's bandwidth class.\n\n"
 	"  run     run a command with a reservation\n"
 	"  set     give processes a reservation, or take it from them\n"
+	"  group   reserve for a control group, or show what it has\n"
 	"  show    show processes and devices with reservations\n"
 	"  check   check whether a device honours the class\n"
 	"  encode  print a reservation as an I/O priority\n"
@@ -109,7 +127,7 @@ int main(int argc, char **argv)
 {
 	opterr = 0;
 	if (argc < 2) {
-		say("the command is missing: run, set, show, check, encode or decode (see bwctl --help)");
+		say("the command is missing: run, set, group, show, check, encode or decode (see bwctl --help)");
 		return EXIT_BAD_USE;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
@@ -123,6 +141,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < NR_COMMANDS; i++)
 		if (!strcmp(commands[i].name, argv[1]))
 			return end(run_command(&commands[i], argc - 1, argv + 1));
-	say("'%s' is no command: run, set, show, check, encode or decode (see bwctl --help)", argv[1]);
+	say("'%s' is no command: run, set, group, show, check, encode or decode (see bwctl --help)", argv[1]);
 	return EXIT_BAD_USE;
 }

@@ -8,29 +8,61 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "commands.h"
 #include "ioprio.h"
 #include "proc.h"
 #include "request.h"
 #include "util.h"
 
-int command_run(const struct options *options)
+/* Become a process of the group. */
+static int enter_group(const char *group)
+{
+	char folder[PATH_SIZE], why[LINE_SIZE];
+	int error;
+
+	if (group_find(group, folder, why)) {
+		say("%s", why);
+		return EXIT_FAILED;
+	}
+	error = group_write(folder, "cgroup.procs", "0");
+	if (!error)
+		return EXIT_DONE;
+	say("run: %s: %s%s", group_path(folder), strerror(-error),
+	    error == -EACCES || error == -EPERM ? " (try as root)" :
+	    error == -EBUSY ? ": it has groups below it, which processes are in" : "");
+	return EXIT_FAILED;
+}
+
+static int reserve_own(const struct options *options)
 {
 	struct request request;
+	int code = make_request(options, &request), error;
+
+	if (code)
+		return code;
+	error = thread_set_ioprio(0, request_ioprio(&request));
+	if (!error)
+		return EXIT_DONE;
+	say_refused(error, "run", true);
+	return EXIT_FAILED;
+}
+
+int command_run(const struct options *options)
+{
 	int code, error;
 
 	if (!options->nr_operands) {
 		say("run: the command is missing (see bwctl run --help)");
 		return EXIT_BAD_USE;
 	}
-	code = make_request(options, &request);
+	if (options->group && (options->rate || options->delay || options->device)) {
+		say("run: --group goes with neither --rate, --delay nor --device: the group has reserved, or bwctl group does");
+		return EXIT_BAD_USE;
+	}
+	code = options->group ? enter_group(options->group) : reserve_own(options);
 	if (code)
 		return code;
-	error = thread_set_ioprio(0, request_ioprio(&request));
-	if (error) {
-		say_refused(error, "run", true);
-		return EXIT_FAILED;
-	}
 	execvp(options->operands[0], options->operands);
 	error = errno;
 	say("run: %s: %s", options->operands[0], strerror(error));

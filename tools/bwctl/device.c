@@ -70,6 +70,15 @@ static bool disk_of_name(const char *text, char name[DISK_NAME])
 	return false;
 }
 
+void disk_of_numbers(const char *numbers, char name[DISK_NAME])
+{
+	char path[PATH_SIZE];
+
+	put_path(path, "%s/dev/block/%s", sysfs_root(), numbers);
+	if (!disk_of_folder(path, name))
+		copy_name(name, numbers);
+}
+
 static bool disk_of_number(dev_t number, char name[DISK_NAME])
 {
 	char path[PATH_SIZE];

@@ -26,6 +26,9 @@ extern const unsigned int default_delays_ms[IOPRIO_BW_NR_DELAYS];
  */
 int disk_find(const char *text, char name[DISK_NAME], char why[LINE_SIZE]);
 
+/* The disk that the kernel calls "8:16"; these numbers themselves if sysfs has none. */
+void disk_of_numbers(const char *numbers, char name[DISK_NAME]);
+
 /* All disks whose active scheduler is cfq; an empty list if there are none. */
 void disks_with_cfq(struct disk_list *list);
 

@@ -11,6 +11,7 @@ static const struct option all_options[] = {
 	{ "rate", required_argument, NULL, OPTION_RATE },
 	{ "delay", required_argument, NULL, OPTION_DELAY },
 	{ "device", required_argument, NULL, OPTION_DEVICE },
+	{ "group", required_argument, NULL, OPTION_GROUP },
 	{ "none", no_argument, NULL, OPTION_NONE },
 	{ "thread", no_argument, NULL, OPTION_THREAD },
 	{ "quiet", no_argument, NULL, OPTION_QUIET },
@@ -31,6 +32,9 @@ static void take_option(int option, struct options *options)
 		break;
 	case OPTION_DEVICE:
 		options->device = optarg;
+		break;
+	case OPTION_GROUP:
+		options->group = optarg;
 		break;
 	case OPTION_NONE:
 		options->none = true;

@@ -15,6 +15,7 @@ enum {
 	OPTION_JSON = 1 << 6,
 	OPTION_HELP = 1 << 7,		/* every command has it */
 	OPTION_OPERANDS_LAST = 1 << 8,	/* what follows the first operand is not ours */
+	OPTION_GROUP = 1 << 9,
 };
 
 struct options {
@@ -22,6 +23,7 @@ struct options {
 	const char *rate;
 	const char *delay;
 	const char *device;
+	const char *group;
 	bool none;
 	bool thread;
 	bool quiet;

@@ -27,10 +27,12 @@ static const struct field fields[] = {
 	FIELD(bucket, false), FIELD(tokens, true), FIELD(bytes_in, false),
 	FIELD(bytes_over, false), FIELD(met, false), FIELD(missed, false),
 	SLACK(0), SLACK(1), SLACK(2), SLACK(3), SLACK(4), SLACK(5), SLACK(6), SLACK(7),
+	FIELD(cgroup, false),
 };
 
 #define NR_FIELDS (sizeof(fields) / sizeof(fields[0]))
-#define ALL_FIELDS ((1u << NR_FIELDS) - 1)
+/* The last one is of some lines only. */
+#define ALL_FIELDS ((1u << (NR_FIELDS - 1)) - 1)
 
 static bool parse_signed(const char *text, bool may_be_negative, int64_t *value)
 {
@@ -73,12 +75,13 @@ static bool parse_reservation(char *line, struct reservation *entry)
 	char *save, *name, *text;
 	unsigned int seen = 0;
 
+	entry->cgroup = 0;
 	for (name = strtok_r(line, " \t", &save); name; name = strtok_r(NULL, " \t", &save)) {
 		text = strtok_r(NULL, " \t", &save);
 		if (!text || !set_field(entry, name, text, &seen))
 			return false;
 	}
-	return seen == ALL_FIELDS;
+	return (seen & ALL_FIELDS) == ALL_FIELDS;
 }
 
 static bool parse_counter(char *line, struct counter *entry)

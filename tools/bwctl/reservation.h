@@ -12,6 +12,7 @@
 
 struct reservation {
 	int64_t pid;
+	int64_t cgroup;		/* number of the group that has reserved; 0: the process has */
 	int64_t rate;		/* bytes/s */
 	int64_t delay_ms;
 	int64_t bucket;		/* bytes */

@@ -105,8 +105,8 @@ void *grow(void *memory, size_t count, size_t size)
 }
 
 /*
- * The tests move the roots by BWCTL_SYSFS, BWCTL_DEBUGFS and BWCTL_PROC.  A
- * bwctl that was given a capability (setcap) does not listen to them.
+ * The tests move the roots by BWCTL_SYSFS, BWCTL_DEBUGFS, BWCTL_PROC and
+ * BWCTL_CGROUP.  A bwctl that was given a capability (setcap) does not listen to them.
  */
 static const char *root(const char *variable, const char *usual)
 {
@@ -128,4 +128,9 @@ const char *debugfs_root(void)
 const char *proc_root(void)
 {
 	return root("BWCTL_PROC", "/proc");
+}
+
+const char *cgroup_root(void)
+{
+	return root("BWCTL_CGROUP", "/sys/fs/cgroup");
 }

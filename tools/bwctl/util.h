@@ -42,9 +42,10 @@ bool parse_decimal(const char *text, uint64_t max, uint64_t *value);
 /* malloc and realloc that end the program when there is no memory. */
 void *grow(void *memory, size_t count, size_t size);
 
-/* Where the kernel's files are: /sys, /sys/kernel/debug, /proc. */
+/* Where the kernel's files are: /sys, /sys/kernel/debug, /proc, /sys/fs/cgroup. */
 const char *sysfs_root(void);
 const char *debugfs_root(void);
 const char *proc_root(void);
+const char *cgroup_root(void);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cgroup.h"
 #include "json.h"
 #include "units.h"
 #include "view.h"
@@ -143,6 +144,21 @@ static void format_slack(char text[AMOUNT_TEXT], const struct reservation *entry
 	snprintf(text, AMOUNT_TEXT, "%d %%", part * 100 / RESERVATION_NR_SLACK);
 }
 
+/* The end of a line: the control group that has reserved, whose figures they are. */
+static void print_group_of(const struct reservation *entry)
+{
+	char path[PATH_SIZE];
+
+	if (!entry->cgroup) {
+		putchar('\n');
+		return;
+	}
+	if (!group_of_id((uint64_t)entry->cgroup, path))
+		put_path(path, "%" PRId64 ", which is gone", entry->cgroup);
+	make_printable(path);
+	printf(" (of the group %s)\n", path);
+}
+
 static void print_reservation(const struct reservation *entry)
 {
 	char slack[AMOUNT_TEXT];
@@ -154,11 +170,15 @@ static void print_reservation(const struct reservation *entry)
 	format_bytes(in, entry->bytes_in);
 	format_bytes(over, entry->bytes_over);
 	format_slack(slack, entry);
-	process_command((pid_t)entry->pid, command);
+	if (entry->pid)
+		process_command((pid_t)entry->pid, command);
+	else
+		put_text(command, sizeof(command), "writeback");
 	make_printable(command);
-	printf("%8" PRId64 "  %14s  %5" PRId64 " ms  %11s  %11s  %11s  %8" PRId64 "  %8" PRId64 "  %5s  %s\n",
+	printf("%8" PRId64 "  %14s  %5" PRId64 " ms  %11s  %11s  %11s  %8" PRId64 "  %8" PRId64 "  %5s  %s",
 	       entry->pid, rate, entry->delay_ms, tokens, in, over, entry->met, entry->missed, slack,
 	       command);
+	print_group_of(entry);
 }
 
 static void print_device(const struct device *device)
@@ -265,6 +285,10 @@ static void json_reservations(const struct device *device)
 
 		json_object(NULL);
 		json_int("pid", entry->pid);
+		if (entry->cgroup)
+			json_int("cgroup", entry->cgroup);
+		else
+			json_null("cgroup");
 		json_int("rate", entry->rate);
 		json_int("delay_ms", entry->delay_ms);
 		json_int("bucket", entry->bucket);

@@ -77,20 +77,21 @@ class Result:
 
 
 class World:
-    """Fake /sys, /sys/kernel/debug and /proc, and the tool that sees only these."""
+    """Fake /sys, /sys/kernel/debug, /proc and /sys/fs/cgroup, and the tool that sees only these."""
 
     def __init__(self, tool: Path, root: Path) -> None:
         self.tool = tool
         self.root = root
         self.sysfs, self.debugfs, self.proc = root / "sys", root / "debug", root / "proc"
+        self.cgroup = root / "cgroup"
         self.state = root / "state"
         for folder in ("devices", "block", "class/block", "dev/block"):
             (self.sysfs / folder).mkdir(parents=True)
-        for path in (self.debugfs, self.proc, self.state):
+        for path in (self.debugfs, self.proc, self.cgroup, self.state):
             path.mkdir()
         self.env = {
             "BWCTL_SYSFS": str(self.sysfs), "BWCTL_DEBUGFS": str(self.debugfs),
-            "BWCTL_PROC": str(self.proc), "BWCTL_FAKE_STATE": str(self.state),
+            "BWCTL_PROC": str(self.proc), "BWCTL_CGROUP": str(self.cgroup), "BWCTL_FAKE_STATE": str(self.state),
             "BWCTL_FAKE_IOPRIO": "ok",
         }
 
@@ -117,7 +118,7 @@ class World:
         (folder / "device").mkdir()
         (folder / "slaves").mkdir()
         files = {"queue/scheduler": scheduler, "queue/rotational": rotational,
-                 "device/queue_depth": depth}
+                 "device/queue_depth": depth, "dev": number}
         if bw if bw is not None else "[cfq]" in (scheduler or ""):
             listed = delays if isinstance(delays, str) else " ".join(map(str, delays))
             files |= {"queue/iosched/bw_delays_ms": listed, "queue/iosched/bw_bucket_ms": "3000",
@@ -156,6 +157,18 @@ class World:
             (folder / "reservations").write_bytes(text)
         if counters is not None:
             (folder / "counters").write_text(counters)
+
+    # --- control groups
+
+    def group(self, path: str, line: str | None = "", stat: str = "") -> Path:
+        """A control group with these texts in io.bw (None: there is no such file) and io.stat."""
+        folder = self.cgroup / path
+        folder.mkdir(parents=True)
+        (folder / "cgroup.procs").write_text("")
+        (folder / "io.stat").write_text(stat)
+        if line is not None:
+            (folder / "io.bw").write_text(line)
+        return folder
 
     # --- processes
 

@@ -155,7 +155,8 @@ def test_device_json(world: World) -> None:
             "name": "sda", "scheduler": "cfq", "rotational": False, "delays_ms": DEFAULT_DELAYS, "bucket_ms": 3000,
             "seek_kb": 64, "share_percent": 95, "depth": 1,
             "reservations": [{
-                "pid": pid, "rate": 3145728, "delay_ms": 200, "bucket": 3145728, "tokens": tokens, "bytes_in": 123456,
+                "pid": pid, "cgroup": None,
+                    "rate": 3145728, "delay_ms": 200, "bucket": 3145728, "tokens": tokens, "bytes_in": 123456,
                 "bytes_over": 7, "met": 12, "missed": 3, "slack": [0, 0, 1, 1, 2, 2, 3, 3],
             } for pid, tokens in ((123, -12345), (124, 5))],
             "counters": {"slices": 5, "bw_preemptions": 2}}]}
@@ -236,7 +237,7 @@ def test_blank_lines_and_a_missing_last_newline_are_no_damage(world: World) -> N
 
 def test_names_that_a_newer_kernel_adds_are_skipped(world: World) -> None:
     world.disk("sda")
-    world.sched("sda", "colour red " + line().strip() + " cgroup /video\n")
+    world.sched("sda", "colour red " + line().strip() + " music /video\n")
     result = world.run("show", "--json", "sda")
     assert result.json["devices"][0]["reservations"][0]["missed"] == 3 and result.err == ""
 

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Finds control groups by what people call them, and writes their files. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+
+#define MAX_OPEN 16
+
+/* nftw() hands nothing on to what it calls. */
+static struct {
+	const char *name;	/* NULL: by @id */
+	uint64_t id;
+	char first[PATH_SIZE];
+	char second[PATH_SIZE];	/* another of the same name */
+} search;
+
+const char *group_path(const char *folder)
+{
+	size_t length = strlen(cgroup_root());
+
+	return strncmp(folder, cgroup_root(), length) || !folder[length] ? "/" : folder + length;
+}
+
+static bool is_called(const char *base, const char *name)
+{
+	static const char *const endings[] = { "", ".service", ".slice", ".scope" };
+	size_t length = strlen(name);
+
+	if (strncmp(base, name, length))
+		return false;
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+		if (!strcmp(base + length, endings[i]))
+			return true;
+	return false;
+}
+
+static int look_at(const char *path, const struct stat *stat, int type, struct FTW *where)
+{
+	if (type != FTW_D)
+		return 0;
+	if (search.name ? !is_called(path + where->base, search.name) : stat->st_ino != search.id)
+		return 0;
+	if (!search.first[0]) {
+		put_path(search.first, "%s", path);
+		return !search.name;
+	}
+	put_path(search.second, "%s", path);
+	return 1;
+}
+
+static void walk(const char *name, uint64_t id)
+{
+	memset(&search, 0, sizeof(search));
+	search.name = name;
+	search.id = id;
+	nftw(cgroup_root(), look_at, MAX_OPEN, FTW_PHYS);
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat stat_of;
+
+	return path[0] && !stat(path, &stat_of) && S_ISDIR(stat_of.st_mode);
+}
+
+int group_find(const char *text, char folder[PATH_SIZE], char why[LINE_SIZE])
+{
+	size_t root = strlen(cgroup_root());
+
+	if (!strncmp(text, cgroup_root(), root) && (text[root] == '/' || !text[root]))
+		put_path(folder, "%s", text);
+	else
+		put_path(folder, "%s/%s", cgroup_root(), text + (*text == '/'));
+	if (*text && is_folder(folder))
+		return 0;
+	if (!*text || strchr(text, '/')) {
+		put_text(why, LINE_SIZE, "there is no control group %s in %s", text, cgroup_root());
+		return -1;
+	}
+	walk(text, 0);
+	if (!search.first[0])
+		put_text(why, LINE_SIZE, "there is no control group %s in %s: does the service or container run?",
+			 text, cgroup_root());
+	else if (search.second[0])
+		put_text(why, LINE_SIZE, "%s could be %s or %s: say which", text,
+			 group_path(search.first), group_path(search.second));
+	else
+		put_path(folder, "%s", search.first);
+	return search.first[0] && !search.second[0] ? 0 : -1;
+}
+
+bool group_of_id(uint64_t id, char path[PATH_SIZE])
+{
+	walk(NULL, id);
+	put_path(path, "%s", search.first[0] ? group_path(search.first) : "");
+	return search.first[0];
+}
+
+int group_write(const char *folder, const char *file, const char *text)
+{
+	size_t length = strlen(text);
+	char path[PATH_SIZE];
+	int fd, error = 0;
+
+	put_path(path, "%s/%s", folder, file);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, length) != (ssize_t)length)
+		error = -errno;
+	close(fd);
+	return error;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Control groups (version 2), as cgroupfs shows them. */
+#ifndef BWCTL_CGROUP_H
+#define BWCTL_CGROUP_H
+
+#include <stdint.h>
+
+#include "util.h"
+
+/*
+ * The folder of the group that @text means: a path in cgroupfs, with or without what
+ * it is mounted on, or the name of a group or unit that is there once (recorder,
+ * recorder.service).  0, or -1 with the reason in @why.
+ */
+int group_find(const char *text, char folder[PATH_SIZE], char why[LINE_SIZE]);
+
+/* The path, below the root, of the group that the kernel calls @id; false: there is none. */
+bool group_of_id(uint64_t id, char path[PATH_SIZE]);
+
+/* The path of a folder below the root, for messages. */
+const char *group_path(const char *folder);
+
+/* Write to a file of the group: 0 or -errno. */
+int group_write(const char *folder, const char *file, const char *text);
+
+#endif

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0
+/* bwctl group: reserve for a control group on a device, and show what it has. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cgroup.h"
+#include "commands.h"
+#include "device.h"
+#include "json.h"
+#include "units.h"
+
+#define NS_PER_US	1000ull
+#define BITS_PER_BYTE	8ull
+/* What the kernel takes; see Documentation/admin-guide/cgroup-v2.rst. */
+#define BPS_MIN		4096ull
+#define BPS_MAX		(1ull << 40)
+#define DELAY_MIN_US	1000ull
+#define DELAY_MAX_US	100000000ull
+/* A group has few disks. */
+#define FILE_SIZE	65536
+
+/* --- reserve ------------------------------------------------------------------- */
+
+static int parse_line(const struct options *options, char line[LINE_SIZE])
+{
+	struct amount bits, ns;
+	const char *wrong = parse_rate(options->rate, &bits);
+	uint64_t bps, delay_us;
+
+	if (wrong) {
+		say("rate '%s' %s", options->rate, wrong);
+		return EXIT_BAD_USE;
+	}
+	wrong = parse_time(options->delay, &ns);
+	if (wrong) {
+		say("delay '%s' %s", options->delay, wrong);
+		return EXIT_BAD_USE;
+	}
+	/* never less than what was asked for */
+	bps = bits.whole / BITS_PER_BYTE + (bits.whole % BITS_PER_BYTE || bits.more);
+	delay_us = ns.whole / NS_PER_US;
+	if (bps < BPS_MIN || bps > BPS_MAX) {
+		say("rate '%s' is not within 4 KiB/s and 1 TiB/s, which a group can reserve", options->rate);
+		return EXIT_BAD_USE;
+	}
+	if (delay_us < DELAY_MIN_US || delay_us > DELAY_MAX_US) {
+		say("delay '%s' is not within 1 ms and 100 s", options->delay);
+		return EXIT_BAD_USE;
+	}
+	put_text(line, LINE_SIZE, "bps=%" PRIu64 " delay=%" PRIu64, bps, delay_us);
+	return EXIT_DONE;
+}
+
+static void say_not_written(const char *folder, const char *disk, int error)
+{
+	const char *group = group_path(folder);
+
+	switch (error) {
+	case -ENOENT:
+		say("%s: has no io.bw: the group above has no +io in cgroup.subtree_control, or the kernel no CONFIG_CFQ_GROUP_IOSCHED",
+		    group);
+		break;
+	case -EPERM:
+	case -EACCES:
+		say("%s: not permitted: it takes CAP_SYS_NICE or CAP_SYS_ADMIN, and leave to write the file (try as root)",
+		    group);
+		break;
+	case -ENODEV:
+		say("%s: the kernel has no disk %s any more", group, disk);
+		break;
+	case -EINVAL:
+		say("%s: the kernel does not take that for %s", group, disk);
+		break;
+	default:
+		say("%s: %s: %s", group, disk, strerror(-error));
+		break;
+	}
+}
+
+static int write_line(const char *folder, const char *disk, const char *line)
+{
+	char number[64], text[LINE_SIZE + 80];
+	int error;
+
+	if (disk_read(disk, "dev", number, sizeof(number)) < 0) {
+		say("%s: sysfs does not say its number", disk);
+		return EXIT_FAILED;
+	}
+	put_text(text, sizeof(text), "%s %s\n", number, line);
+	error = group_write(folder, "io.bw", text);
+	if (!error)
+		return EXIT_DONE;
+	say_not_written(folder, disk, error);
+	return EXIT_FAILED;
+}
+
+/* On each disk below the device; and say where it is not honoured now. */
+static int reserve(const struct options *options, const char *folder, const char *line)
+{
+	char name[DISK_NAME], why[LINE_SIZE], scheduler[64];
+	struct disk_list disks = { 0 };
+	int code = EXIT_DONE;
+
+	if (disk_find(options->operands[1], name, why)) {
+		say("%s", why);
+		return EXIT_FAILED;
+	}
+	disk_bottoms(name, &disks);
+	for (size_t i = 0; i < disks.count && !code; i++) {
+		code = write_line(folder, disks.names[i], line);
+		if (code || options->none || options->quiet ||
+		    disk_scheduler(disks.names[i], scheduler, sizeof(scheduler)) ||
+		    !strcmp(scheduler, "cfq"))
+			continue;
+		say("%s: kept, and holds when its scheduler is cfq, not %s (see bwctl check %s)",
+		    disks.names[i], scheduler, disks.names[i]);
+	}
+	disk_list_free(&disks);
+	return code;
+}
+
+/* --- show ---------------------------------------------------------------------- */
+
+/* The number behind "KEY=" in a line; false: it is not there. */
+static bool number_of(const char *line, const char *key, int64_t *value)
+{
+	size_t length = strlen(key);
+	long long number;
+
+	for (const char *at = line; (at = strstr(at, key)); at += length) {
+		if (at != line && at[-1] == ' ' && at[length] == '=' &&
+		    sscanf(at + length + 1, "%lld", &number) == 1) {
+			*value = number;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The line of @text that begins with the device's number, alone in @line; false: none. */
+static bool line_of(const char *text, const char *number, char line[LINE_SIZE])
+{
+	size_t length = strlen(number);
+
+	for (; text; text = strchr(text, '\n')) {
+		text += *text == '\n';
+		if (strncmp(text, number, length) || text[length] != ' ')
+			continue;
+		put_text(line, LINE_SIZE, "%.*s", (int)strcspn(text, "\n"), text);
+		return true;
+	}
+	return false;
+}
+
+/* What one line of io.bw, and of io.stat if it is there, say. */
+struct reserved {
+	char number[32];
+	int64_t bps, delay_us, burst;
+	bool served;
+	int64_t within, beyond, met, missed;
+	bool has_slack;
+	int64_t slack_us;
+};
+
+static bool parse_reserved(const char *line, const char *stat, struct reserved *reserved)
+{
+	char of_disk[LINE_SIZE];
+
+	memset(reserved, 0, sizeof(*reserved));
+	put_text(reserved->number, sizeof(reserved->number), "%.*s", (int)strcspn(line, " \n"), line);
+	if (!number_of(line, "bps", &reserved->bps) || !number_of(line, "delay", &reserved->delay_us) ||
+	    !number_of(line, "burst", &reserved->burst))
+		return false;
+	if (!line_of(stat, reserved->number, of_disk))
+		return true;
+	reserved->served = number_of(of_disk, "bw.entitled", &reserved->within) &&
+			   number_of(of_disk, "bw.surplus", &reserved->beyond) &&
+			   number_of(of_disk, "bw.met", &reserved->met) &&
+			   number_of(of_disk, "bw.missed", &reserved->missed);
+	reserved->has_slack = number_of(of_disk, "bw.slack_us", &reserved->slack_us);
+	return true;
+}
+
+static void print_head(void)
+{
+	printf("%-12s  %14s  %10s  %11s  %11s  %11s  %8s  %8s  %10s\n", "DEVICE", "RATE", "DELAY", "BURST",
+	       "WITHIN", "BEYOND", "MET", "MISSED", "LEAST LEFT");
+}
+
+static void print_reserved(const struct reserved *reserved, const char *disk)
+{
+	char rate[AMOUNT_TEXT], burst[AMOUNT_TEXT], within[AMOUNT_TEXT], beyond[AMOUNT_TEXT];
+	char slack[AMOUNT_TEXT] = "-";
+
+	format_rate(rate, (uint64_t)reserved->bps);
+	format_bytes(burst, reserved->burst);
+	format_bytes(within, reserved->within);
+	format_bytes(beyond, reserved->beyond);
+	if (reserved->has_slack)
+		put_text(slack, sizeof(slack), "%.1f ms", (double)reserved->slack_us / 1000);
+	printf("%-12s  %14s  %7.6g ms  %11s", disk, rate, (double)reserved->delay_us / 1000, burst);
+	if (reserved->served)
+		printf("  %11s  %11s  %8" PRId64 "  %8" PRId64 "  %10s\n", within, beyond, reserved->met,
+		       reserved->missed, slack);
+	else
+		puts("  not served by cfq yet");
+}
+
+static void json_reserved(const struct reserved *reserved, const char *disk)
+{
+	json_object(NULL);
+	json_string("device", disk);
+	json_string("number", reserved->number);
+	json_int("bps", reserved->bps);
+	json_int("delay_us", reserved->delay_us);
+	json_int("burst", reserved->burst);
+	json_bool("served", reserved->served);
+	if (reserved->served) {
+		json_int("entitled", reserved->within);
+		json_int("surplus", reserved->beyond);
+		json_int("met", reserved->met);
+		json_int("missed", reserved->missed);
+	}
+	if (reserved->has_slack)
+		json_int("slack_us", reserved->slack_us);
+	else
+		json_null("slack_us");
+	json_end_object();
+}
+
+static int read_file(const char *folder, const char *file, char text[FILE_SIZE])
+{
+	char path[PATH_SIZE];
+	ssize_t length;
+
+	put_path(path, "%s/%s", folder, file);
+	length = read_text(path, text, FILE_SIZE);
+	if (length < 0)
+		text[0] = '\0';
+	return length < 0 ? (int)length : 0;
+}
+
+static int show(const struct options *options, const char *folder)
+{
+	static char lines[FILE_SIZE], stat[FILE_SIZE];
+	int error = read_file(folder, "io.bw", lines);
+	char disk[DISK_NAME];
+	struct reserved reserved;
+	size_t count = 0;
+
+	if (error) {
+		say_not_written(folder, "", error);
+		return EXIT_FAILED;
+	}
+	read_file(folder, "io.stat", stat);
+	if (options->json) {
+		json_object(NULL);
+		json_string("group", group_path(folder));
+		json_array("reservations");
+	}
+	for (char *line = strtok(lines, "\n"); line; line = strtok(NULL, "\n")) {
+		if (!parse_reserved(line, stat, &reserved)) {
+			say("%s: io.bw: '%s' was not understood", group_path(folder), line);
+			continue;
+		}
+		disk_of_numbers(reserved.number, disk);
+		if (options->json)
+			json_reserved(&reserved, disk);
+		else if (!count)
+			print_head();
+		if (!options->json)
+			print_reserved(&reserved, disk);
+		count++;
+	}
+	if (options->json) {
+		json_end_array();
+		json_end();
+	} else if (!count) {
+		printf("%s has no reservation of its own\n", group_path(folder));
+	}
+	return EXIT_DONE;
+}
+
+/* --- the command ------------------------------------------------------------------ */
+
+static int check_use(const struct options *options, bool sets)
+{
+	if (!options->nr_operands) {
+		say("group: the group is missing (see bwctl group --help)");
+		return EXIT_BAD_USE;
+	}
+	if (options->none && (options->rate || options->delay)) {
+		say("group: --none goes with neither --rate nor --delay");
+		return EXIT_BAD_USE;
+	}
+	if (sets && !options->none && (!options->rate || !options->delay)) {
+		say("group: %s is missing (see bwctl group --help)", options->rate ? "--delay" : "--rate");
+		return EXIT_BAD_USE;
+	}
+	if (sets && options->json) {
+		say("group: --json is for what a group has");
+		return EXIT_BAD_USE;
+	}
+	if (options->nr_operands != 1 + sets) {
+		say(options->nr_operands < 1 + sets ? "group: the device is missing (see bwctl group --help)" :
+		    "group: one group%s (see bwctl group --help)", sets ? " and one device" : "");
+		return EXIT_BAD_USE;
+	}
+	return EXIT_DONE;
+}
+
+int command_group(const struct options *options)
+{
+	bool sets = options->none || options->rate || options->delay;
+	char folder[PATH_SIZE], why[LINE_SIZE], line[LINE_SIZE] = "none";
+	int code = check_use(options, sets);
+
+	if (!code && sets && !options->none)
+		code = parse_line(options, line);
+	if (code)
+		return code;
+	if (group_find(options->operands[0], folder, why)) {
+		say("%s", why);
+		return EXIT_FAILED;
+	}
+	return sets ? reserve(options, folder, line) : show(options, folder);
+}
