@@ -48,10 +48,10 @@ SCENARIOS = str(ROOT / "selftests/vm/test_scenarios.py")
 
 # Objects that are looked at, below a build folder; a header counts with who includes it.
 DISK = tuple(f"drivers/block/null_blk/{name}" for name in ("rotational", "rot_geometry", "rot_disk", "rot_write"))
-OBJECTS = ("block/cfq-iosched", "block/cfq-iosched-test", *DISK, "drivers/block/null_blk/rot_test",
+OBJECTS = ("block/cfq-iosched", "block/cfq-cgroup", "block/cfq-iosched-test", *DISK, "drivers/block/null_blk/rot_test",
            "kernel/trace/blktrace")
 # The files of the report: new ones as a whole, of others the lines that the queue adds.
-FILES = ("block/cfq-iosched.c", "block/cfq-iosched.h", *(f"{name}.c" for name in DISK),
+FILES = ("block/cfq-iosched.c", "block/cfq-cgroup.c", "block/cfq-iosched.h", *(f"{name}.c" for name in DISK),
          "kernel/trace/blktrace.c")
 # Of these each branch that nothing took needs a reason.
 REASONED = ("block/cfq-iosched.c", "block/cfq-iosched.h")
