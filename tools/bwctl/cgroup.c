@@ -98,7 +98,9 @@ int group_find(const char *text, char folder[PATH_SIZE], char why[LINE_SIZE])
 
 bool group_of_id(uint64_t id, char path[PATH_SIZE])
 {
-	walk(NULL, id);
+	/* the threads of a group follow one another: it has been found */
+	if (search.name || search.id != id)
+		walk(NULL, id);
 	put_path(path, "%s", search.first[0] ? group_path(search.first) : "");
 	return search.first[0];
 }

@@ -53,7 +53,8 @@ static int parse_line(const struct options *options, char line[LINE_SIZE])
 	return EXIT_DONE;
 }
 
-static void say_not_written(const char *folder, const char *disk, int error)
+/* Why the file of a group, or what was written to it, is not to be had. */
+static void say_refused_group(const char *folder, const char *disk, int error)
 {
 	const char *group = group_path(folder);
 
@@ -92,7 +93,7 @@ static int write_line(const char *folder, const char *disk, const char *line)
 	error = group_write(folder, "io.bw", text);
 	if (!error)
 		return EXIT_DONE;
-	say_not_written(folder, disk, error);
+	say_refused_group(folder, disk, error);
 	return EXIT_FAILED;
 }
 
@@ -251,7 +252,7 @@ static int show(const struct options *options, const char *folder)
 	size_t count = 0;
 
 	if (error) {
-		say_not_written(folder, "", error);
+		say_refused_group(folder, "", error);
 		return EXIT_FAILED;
 	}
 	read_file(folder, "io.stat", stat);

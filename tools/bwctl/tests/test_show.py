@@ -155,9 +155,8 @@ def test_device_json(world: World) -> None:
             "name": "sda", "scheduler": "cfq", "rotational": False, "delays_ms": DEFAULT_DELAYS, "bucket_ms": 3000,
             "seek_kb": 64, "share_percent": 95, "depth": 1,
             "reservations": [{
-                "pid": pid, "cgroup": None,
-                    "rate": 3145728, "delay_ms": 200, "bucket": 3145728, "tokens": tokens, "bytes_in": 123456,
-                "bytes_over": 7, "met": 12, "missed": 3, "slack": [0, 0, 1, 1, 2, 2, 3, 3],
+                "pid": pid, "cgroup": None, "rate": 3145728, "delay_ms": 200, "bucket": 3145728, "tokens": tokens,
+                "bytes_in": 123456, "bytes_over": 7, "met": 12, "missed": 3, "slack": [0, 0, 1, 1, 2, 2, 3, 3],
             } for pid, tokens in ((123, -12345), (124, 5))],
             "counters": {"slices": 5, "bw_preemptions": 2}}]}
 
