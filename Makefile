@@ -30,7 +30,7 @@ help: ## show this text
 	@echo "  DISKSIM=PATH   a DiskSim that tools/disk/judge/build made, for the tests of make check that want it"
 	@echo "  QUEUE_CACHE=DIR  where sources are kept (default: cfq-queue in the user's cache)"
 
-run: setup-run venv-run ## boot the patched kernel, run fio under each scheduler, and players with a reservation
+run: setup-run venv-run ## boot the patched kernel, run fio under each scheduler, players and a recorder with reservations
 	@$(QUEUE) kernel
 	@tools/bench/bench fio
 

@@ -43,4 +43,15 @@ before=$(cfq_counter dispatched_idle)
 compare "-c2 -n4" "-c3" 200
 [ "$(cfq_counter dispatched_idle)" -gt "$before" ] ||
 	cfq_fail "the idle class starved"
+
+# Without statistics nobody says how old a request is but the scheduler. Its tag was
+# another one's, longer ago.
+cfq_set prio_aging_ms 12000
+cfq_set idle_grace_ms 200
+sleep 13
+echo 0 > "$CFQ_QUEUE/iostats"
+before=$(cfq_counter aged)
+compare "-c2 -n4" "-c3" 200
+[ "$(cfq_counter aged)" = "$before" ] ||
+	cfq_fail "requests that have just come are held to be old"
 exit "$KSFT_PASS"

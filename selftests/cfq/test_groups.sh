@@ -66,6 +66,7 @@ taken()
 {
 	echo "$dev $1" > "$root/a/io.bw" || cfq_fail "\"$1\" is refused"
 	line=${2:+$dev $2}
+	[[ $line = "" || $line == *streams=* ]] || line+=" streams=1"
 	[ "$(cat "$root/a/io.bw")" = "$line" ] ||
 		cfq_fail "\"$1\" is shown as \"$(cat "$root/a/io.bw")\""
 }
@@ -92,6 +93,50 @@ taken "bps=1099511627776 delay=1000 burst=1" "bps=1099511627776 delay=1000 burst
 taken "none" ""
 taken "none" ""
 [ ! -e "$cgroups/io.bw" ] || cfq_fail "the root has the file"
+
+# What the disk cannot keep. 40% for 20 MB/s, 30% for 15 streams, each of whom is read
+# twice a second.
+model=$cgroups/io.bw.model
+! grep -q "^$dev " "$model" || cfq_fail "a new device has a model: $(cat "$model")"
+taken "bps=1099511627776" "bps=1099511627776 delay=500000 burst=3298534883328"
+for words in seek=10000 bps=0 "bps=50000000 share=101" "bps=50000000 x"; do
+	{ echo "$dev $words" > "$model"; } 2> /dev/null && cfq_fail "a model of \"$words\""
+done
+echo "$dev bps=50000000 seek=10000" > "$model" || cfq_fail "the model is refused"
+grep -qx "$dev bps=50000000 seek=10000 share=85" "$model" ||
+	cfq_fail "the model is shown as $(cat "$model")"
+taken "bps=20000000 delay=500000 streams=15" \
+	"bps=20000000 delay=500000 burst=60000000 streams=15"
+nospc="No space left on device"
+refused "$dev bps=28000000" "$nospc"
+refused "$dev streams=24" "$nospc"
+refused "$dev delay=200000" "$nospc"
+{ echo "$dev bps=7000000 delay=1000000 streams=2" > "$root/b/io.bw"; } 2> /dev/null &&
+	cfq_fail "beside 70% another 16% are taken"
+echo "$dev bps=6000000 delay=1000000 streams=2" > "$root/b/io.bw" ||
+	cfq_fail "beside 70% another 14% are refused"
+refused "$dev streams=16" "$nospc"
+echo "$dev share=90" > "$model" || cfq_fail "the share cannot be changed"
+taken "streams=16" "bps=20000000 delay=500000 burst=60000000 streams=16"
+# What is there stays, and may become less, though it is still too much.
+echo "$dev share=20" > "$model" || cfq_fail "the share cannot be changed again"
+taken "bps=19000000 burst=1000" "bps=19000000 delay=500000 burst=1000 streams=16"
+refused "$dev bps=19500000" "$nospc"
+taken "bps=19000000 delay=600000" "bps=19000000 delay=600000 burst=1000 streams=16"
+echo "$dev share=90" > "$model"
+taken "none" ""
+# Who asks for little does so seldom.
+taken "bps=655360 streams=1000 delay=1000" \
+	"bps=655360 delay=1000 burst=1966080 streams=1000"
+{ echo "$dev bps=40000000" > "$root/b/io.bw"; } 2> /dev/null &&
+	cfq_fail "beside 11% another 80% are taken"
+taken "none" ""
+echo "$dev bps=40000000 streams=1" > "$root/b/io.bw" || cfq_fail "a line that is gone counts"
+echo "$dev none" > "$root/b/io.bw"
+echo "$dev none" > "$model" || cfq_fail "the model does not go"
+! grep -q "^$dev " "$model" || cfq_fail "a model is left: $(cat "$model")"
+taken "none" ""
+
 # shellcheck disable=SC2016
 chown 65534 "$root/a" "$root/a/cgroup.procs"
 setpriv --reuid 65534 --regid 65534 --clear-groups \

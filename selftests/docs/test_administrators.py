@@ -68,7 +68,7 @@ def test_what_exists_is_found() -> None:
     assert debugfs_files() == {"queues", "service_tree", "sort_tree", "reservations", "state",
                                "counters"}
     assert {"dispatched_RT", "expired_tokens", "idle_hits", "bw_deadlines_missed"} <= counters()
-    assert set(bwctl()) == {"run", "set", "group", "show", "check", "encode", "decode"}
+    assert set(bwctl()) == {"run", "set", "group", "model", "show", "check", "encode", "decode"}
     assert "--delay" in bwctl()["run"] and "--delay" not in bwctl()["show"]
     assert set(defaults()) == attributes() - {"bw_delays_ms"}
 
@@ -108,7 +108,7 @@ def test_defaults_of_the_page_are_those_of_the_scheduler() -> None:
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
 def test_bwctl_has_the_commands_and_options(path: Path) -> None:
     text = path.read_text().replace("\\\n", " ")
-    calls = re.findall(r"bwctl (run|set|group|show|check|encode|decode)\b([^\n`#|]*)", text)
+    calls = re.findall(r"bwctl (run|set|group|model|show|check|encode|decode)\b([^\n`#|]*)", text)
     assert calls or path == RULES
     for command, arguments in calls:
         own = arguments.split(" -- ")[0]

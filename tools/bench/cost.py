@@ -12,6 +12,8 @@ order, random, reserved
         instructions of such a read while many processes have one request each in
         the scheduler or the device: in order; at random, or in order with a
         reservation each (cfq only), on a disk that rotates
+groups  as one, with cfq and 100 control groups that have reserved on the device, in
+        none of them and in one
 cached  instructions of a read from the page cache: without a trace, with one, and
         with messages of VFS operations in it
 size    bytes of a struct cfq_queue
@@ -47,6 +49,7 @@ QEMU = "qemu-system-x86_64"
 LOADS = {"order": [10, 100, 1000], "random": [16, 256], "reserved": [10, 1000]}
 LOAD_TITLES = {"order": "in order", "random": "at random, on a disk that rotates",
                "reserved": "in order with a reservation each, on a disk that rotates"}
+GROUPS = {"none": "in none of them", "one": "in one"}
 CACHED = {"off": "no trace", "trace": "with a trace", "vfs": "and VFS messages"}
 
 
@@ -76,6 +79,7 @@ class Result:
     one: dict[str, Series] = field(default_factory=dict)
     batch: dict[str, Series] = field(default_factory=dict)
     cached: dict[str, Series] = field(default_factory=dict)
+    groups: dict[str, Series] = field(default_factory=dict)
     # By load.
     many: dict[str, Many] = field(default_factory=lambda: {load: {} for load in LOADS})
     # Requests in the scheduler and the device when a window of them ended.
@@ -92,6 +96,8 @@ class Result:
                 self.batch.setdefault(name, Series()).values.append(int(ns) / int(reads))
             case ["@", "cached", state, _, ns, reads]:
                 self.cached.setdefault(state, Series()).values.append(int(ns) / int(reads))
+            case ["@", "groups", whose, _, ns, reads]:
+                self.groups.setdefault(whose, Series()).values.append(int(ns) / int(reads))
             case ["@", load, name, _, processes, ns, idle, reads, active] if load in LOADS:
                 if not int(reads):
                     raise ToolError(f"{name}: {processes} processes read nothing; "
@@ -153,7 +159,7 @@ def run_guest(image: Path, args: argparse.Namespace) -> Result:
     numbers = [args.processes, args.random, args.reserved]
     measured = 2 + (len(args.processes) + len(args.random)) * bool(args.window)
     steps = args.repeats * (len(schedulers) * measured + 3)
-    steps += args.repeats * len(args.reserved) * bool(args.window and "cfq" in schedulers)
+    steps += args.repeats * (len(args.reserved) * bool(args.window) + 2) * ("cfq" in schedulers)
     result = Result()
     start = time.monotonic()
     said: list[str] = []
@@ -253,6 +259,9 @@ def table(result: Result, size: int | None) -> str:
     if result.cached:
         lines.append("a read of a cached page: " + ", ".join(
             f"{CACHED[state]} {series.median:,.1f}" for state, series in result.cached.items()))
+    if result.groups:
+        lines.append("a read with 100 control groups that have reserved: " + ", ".join(
+            f"{GROUPS[whose]} {series.median:,.0f}" for whose, series in result.groups.items()))
     lines += verdict(result, size)
     return "\n".join(lines)
 
@@ -279,7 +288,8 @@ def as_json(result: Result, size: int | None) -> str:
 
     many = {load: {name: of({str(number): one for number, one in row.items()}) for name, row in loads.items()}
             for load, loads in result.many.items()}
-    return json.dumps({"one": of(result.one), "batch": of(result.batch), "cached": of(result.cached), "many": many,
+    return json.dumps({"one": of(result.one), "batch": of(result.batch), "cached": of(result.cached),
+                       "groups": of(result.groups), "many": many,
                        "in_flight": result.in_flight, "cfq_queue_bytes": size}, indent=1)
 
 

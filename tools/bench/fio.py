@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """Run fio under each scheduler of a booted kernel and print its figures as tables.
 
-The last table is that of six players, which read a second's worth (3 MiB) once a second through
+The table of the players is that of six players, which read a second's worth (3 MiB) once a second through
 the page cache, beside two greedy readers of best effort. Under cfq each player has a reservation
 (class BW) of 3 MiB/s, the data to be there within a second; mq-deadline and bfq have them in
 class RT, the nearest that they know; none knows no classes.
+
+The last one is a video recorder on ext4: 16 cameras that append 4 Mbit/s each and sync every two
+seconds, beside a backup of the disk and a copy, each of the two sides a control group. Under cfq
+the cameras have reserved twice what they write (io.bw), bfq has weights of 1,000 and 10.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import json
 import shlex
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +41,10 @@ LATE_MS = 1000
 # The best that each scheduler can do for players.
 PLAYERS_IN = {"cfq": "cfq, players in BW", "mq-deadline": "mq-deadline, players in RT", "bfq": "bfq, players in RT",
               "none": "none"}
+CAMERAS = 16
+FRAMES_S = 25
+BUFFER_S = 4  # what a camera holds of frames that are not written yet
+CAMERAS_WITH = {"cfq": "cfq, 16 MB/s reserved", "mq-deadline": "mq-deadline", "bfq": "bfq, weights 1,000 and 10"}
 HEADINGS = ["scheduler", "IOPS", "MiB/s", "mean ms", "99% ms"]
 # What jobs.fio says too: reads that are in the drive at the same time, and the job that has one of them.
 READS = 5
@@ -151,6 +160,48 @@ def player_table(rows: dict[str, dict[str, Any]]) -> str:
              f"{row['best_effort_mib_s']:.1f}"] for scheduler, row in rows.items()], rule=False)])
 
 
+def lost_frames(bins: dict[str, int]) -> float:
+    """What came while the buffer was full, by the histogram of one camera's longest pauses."""
+    return sum(count * max(0.0, int(ns) / 1e9 - BUFFER_S) * FRAMES_S for ns, count in bins.items())
+
+
+def bytes_of_dd(said: str) -> int:
+    """What dd says at its end: "N bytes (...) copied, ..."."""
+    for line in said.splitlines():
+        number, _, rest = line.partition(" ")
+        if rest.startswith("bytes") and number.isdecimal():
+            return int(number)
+    raise ValueError(f"dd says no number of bytes: {said.strip() or 'nothing'}")
+
+
+def camera_row(cameras: dict[str, Any], others: Sequence[str], seconds: float) -> dict[str, Any]:
+    """What the cameras waited for, all of them together, and what the others moved."""
+    jobs = cameras["jobs"]
+    for job in jobs:
+        if job["error"] or not job["write"]["total_ios"] or not job["sync"]["total_ios"]:
+            raise ValueError(f"fio: job '{job['jobname']}' did not record")
+    pauses = [side for job in jobs for side in (job["write"]["clat_ns"], job["sync"]["lat_ns"])]
+    return {"longest_ms": max(pause["max"] for pause in pauses) / 1e6,
+            "lost": round(sum(lost_frames(pause["bins"]) for pause in pauses)),
+            "frames": sum(job["write"]["total_ios"] for job in jobs),
+            "others_mib_s": sum(map(bytes_of_dd, others)) / seconds / 2**20}
+
+
+def camera_table(rows: dict[str, dict[str, Any]]) -> str:
+    """A line for each scheduler, with what the cameras have there."""
+    return "\n".join([
+        "", f"{CAMERAS} cameras of 4 Mbit/s that sync every 2 s on ext4, beside a copy and a backup",
+        text.table(["scheduler", "longest write or fsync, ms", "frames lost", "of", "copy and backup, MiB/s"], [
+            [CAMERAS_WITH[scheduler], f"{row['longest_ms']:.0f}", str(row["lost"]), str(row["frames"]),
+             f"{row['others_mib_s']:.1f}"] for scheduler, row in rows.items()], rule=False)])
+
+
+def load_cameras(folder: Path, order: list[str], seconds: float) -> dict[str, dict[str, Any]]:
+    return {name: camera_row(read_json(folder / f"cameras-{name}.json"),
+                             [(folder / f"{other}-{name}").read_text() for other in ("backup", "copy")], seconds)
+            for name in order}
+
+
 def read_json(path: Path) -> dict[str, Any]:
     text = path.read_text()
     # fio puts its notes before the JSON
@@ -168,6 +219,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=positive, default=6, help="of each scheduler (default: %(default)s)")
     parser.add_argument("--player-seconds", type=int, default=12,
                         help="of the players under each scheduler; 0: without them (default: %(default)s)")
+    parser.add_argument("--camera-seconds", type=int, default=20,
+                        help="of the cameras under each of three; 0: without them (default: %(default)s)")
     parser.add_argument("--flavour", default="plain", choices=["plain", "debug"])
     parser.add_argument("--kernel", type=Path, metavar="BZIMAGE")
     parser.add_argument("--disk", default="barracuda-7200.11", metavar="PRESET",
@@ -177,21 +230,23 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace) -> int:
     disk = None if args.disk == "none" else presets.load(args.disk)
-    if args.player_seconds:
+    needs_bwctl = args.player_seconds or args.camera_seconds
+    if needs_bwctl:
         vm.build_bwctl()
     words = ["bash", str(HERE / "fio-guest.sh"), str(args.seconds), str(args.player_seconds),
-             str(HERE), "-" if args.disk == "none" else args.disk,
-             str(BUILD / "bwctl/bwctl") if args.player_seconds else "-", *args.schedulers.split(",")]
+             str(args.camera_seconds), str(HERE), "-" if args.disk == "none" else args.disk,
+             str(BUILD / "bwctl/bwctl") if needs_bwctl else "-", *args.schedulers.split(",")]
     with tempfile.TemporaryDirectory(prefix="fio-") as work:
         print("booting, then fio under each scheduler", file=sys.stderr, flush=True)
-        result = vm.run(shlex.join(words), flavour=args.flavour, kernel=args.kernel,
-                        timeout=240 + 60 * args.seconds + 30 * args.player_seconds, out=Path(work),
+        timeout = 240 + 60 * args.seconds + 30 * (args.player_seconds + args.camera_seconds)
+        result = vm.run(shlex.join(words), flavour=args.flavour, kernel=args.kernel, timeout=timeout, out=Path(work),
                         append=["null_blk.nr_devices=0"], live=not args.json)
         if not result.ok:
             raise ToolError(result.why())
         try:
             results = load(Path(work), ran(result.stdout, "run: "))
             players = load_players(Path(work), ran(result.stdout, "players: "))
+            cameras = load_cameras(Path(work), ran(result.stdout, "cameras: "), args.camera_seconds)
             if not ran(result.stdout, ROTATING):
                 disk = None
             if disk:
@@ -199,12 +254,14 @@ def command(args: argparse.Namespace) -> int:
         except (ValueError, KeyError) as error:
             raise ToolError(str(error)) from None
     if args.json:
-        print(json.dumps({"schedulers": results, "players": players}))
+        print(json.dumps({"schedulers": results, "players": players, "cameras": cameras}))
     else:
         print(f"\n{about_disk(disk)}" if disk else "")
         print(table(results))
         if players:
             print(player_table(players))
+        if cameras:
+            print(camera_table(cameras))
     return 0
 
 

@@ -2,12 +2,14 @@
 /*
  * The first and only program of the guest that tools/bench boots. QEMU makes
  * one guest instruction one guest nanosecond, so that the clock counts
- * instructions. Four measurements, all but "cached" for each scheduler that the
+ * instructions. Five measurements, all but "cached" and "groups" for each scheduler that the
  * command line of the kernel names:
  *
  * one	one process reads 4 KiB blocks one after the other from a null_blk that
  *	completes at once (irqmode=1, hw_queue_depth=64): what a loop costs.
  * batch	the same from the same device by io_uring, 16 reads at a time.
+ * groups	as one, with cfq and 100 control groups that have reserved on the device:
+ *	what a read costs in one of them, and in none.
  * cached	one process reads a page that is in the page cache: without a trace, with
  *	a block trace, and with messages of VFS operations in it.
  * many	a number of processes read at the same time from a null_blk that takes 8
@@ -43,6 +45,8 @@
 #define MAX_PROCESSES	4096
 #define NSEC_PER_MSEC	1000000L
 #define BATCH		16
+#define CGROUP		"/sys/fs/cgroup/"
+#define NR_GROUPS	100
 
 #define IOPRIO_WHO_PROCESS	1
 /* 128 KiB/s with a delay of a second, the seventh */
@@ -237,8 +241,12 @@ static void *block_buffer(void)
 	return buffer;
 }
 
-/* A process per repeat, so that each has queues of its own. */
-static void measure_one(const char *scheduler, long reads, int repeat)
+/*
+ * @what @of are the words of the result: "one cfq". With a process per repeat, so that
+ * each has queues of its own; in a control group, if @procs is the file of one.
+ */
+static void measure_one(const char *what, const char *of, const char *procs, long reads,
+			int repeat)
 {
 	uint64_t start, end;
 	void *buffer;
@@ -249,6 +257,8 @@ static void measure_one(const char *scheduler, long reads, int repeat)
 		wait(NULL);
 		return;
 	}
+	if (procs)
+		write_file(procs, "0");
 	fd = open_device(&one);
 	buffer = block_buffer();
 	for (i = 0; i < reads / 10; i++)
@@ -257,9 +267,35 @@ static void measure_one(const char *scheduler, long reads, int repeat)
 	for (i = 0; i < reads; i++)
 		read_block(fd, buffer, i);
 	end = now_ns();
-	printf("@ one %s %d %" PRIu64 " %ld\n", scheduler, repeat, end - start,
-	       reads);
+	printf("@ %s %s %d %" PRIu64 " %ld\n", what, of, repeat, end - start, reads);
 	exit(0);
+}
+
+/* Control groups that have reserved on the device. */
+static void measure_groups(long reads, int repeats)
+{
+	char path[64], dev[32], line[96];
+	int i;
+
+	if (access(CGROUP "cgroup.subtree_control", W_OK))
+		must_mount("cgroup2", CGROUP, NULL);
+	write_file(CGROUP "cgroup.subtree_control", "+io");
+	read_file("/sys/block/one/dev", dev, sizeof(dev));
+	dev[strcspn(dev, "\n")] = '\0';
+	for (i = 0; i < NR_GROUPS; i++) {
+		snprintf(path, sizeof(path), CGROUP "%d", i);
+		if (mkdir(path, 0755))
+			err(1, "%s", path);
+		snprintf(path, sizeof(path), CGROUP "%d/io.bw", i);
+		if (access(path, W_OK))
+			errx(1, "%s: no CONFIG_CFQ_GROUP_IOSCHED", path);
+		snprintf(line, sizeof(line), "%s bps=100000000 delay=100000", dev);
+		write_file(path, line);
+	}
+	for (i = 0; i < repeats; i++)
+		measure_one("groups", "none", NULL, reads, i);
+	for (i = 0; i < repeats; i++)
+		measure_one("groups", "one", CGROUP "0/cgroup.procs", reads, i);
 }
 
 static void read_batch(struct ring *r, int fd, char *buffers, uint64_t block)
@@ -469,12 +505,19 @@ static void measure(const char *schedulers, long reads, int repeats,
 	for (i = 0; i < number; i++) {
 		set_scheduler(&one, names[i]);
 		for (repeat = 0; repeat < repeats; repeat++)
-			measure_one(names[i], reads, repeat);
+			measure_one("one", names[i], NULL, reads, repeat);
 		for (repeat = 0; repeat < repeats; repeat++)
 			measure_batch(names[i], reads, repeat);
 	}
 	set_scheduler(&one, "none");
 	measure_cached(reads, repeats);
+	for (i = 0; i < number; i++) {
+		if (strcmp(names[i], "cfq"))
+			continue;
+		set_scheduler(&one, "cfq");
+		measure_groups(reads, repeats);
+		set_scheduler(&one, "none");
+	}
 	for (l = 0; l < NR_LOADS; l++) {
 		for (i = 0; i < number && window_ms; i++) {
 			if (loads[l].only && strcmp(names[i], loads[l].only))

@@ -6,7 +6,8 @@ _bwctl_options() {
 	case $1 in
 	run) echo --rate --delay --device --group --quiet --help ;;
 	set) echo --rate --delay --device --none --thread --quiet --help ;;
-	group) echo --rate --delay --none --quiet --json --help ;;
+	group) echo --rate --delay --streams --none --quiet --json --help ;;
+	model) echo --rate --seek --share --none --json --help ;;
 	show|check|decode) echo --json --help ;;
 	encode) echo --rate --delay --device --quiet --json --help ;;
 	esac
@@ -79,7 +80,7 @@ _bwctl() {
 	COMPREPLY=()
 
 	if [ "$COMP_CWORD" = 1 ]; then
-		_bwctl_words run set group show check encode decode --help --version
+		_bwctl_words run set group model show check encode decode --help --version
 		return
 	fi
 	if [ "$command" = run ] && start=$(_bwctl_run_command); then
@@ -93,6 +94,7 @@ _bwctl() {
 		prev=${COMP_WORDS[COMP_CWORD-2]}
 	fi
 	case $prev in
+	--streams|--seek|--share) return ;;
 	--rate) _bwctl_words 1M 2M 3M 5M 10M 24Mbit; return ;;
 	--delay) _bwctl_words 25ms 50ms 100ms 200ms 500ms 800ms 1s 2s; return ;;
 	--device) _bwctl_device_or_path; return ;;
@@ -106,7 +108,7 @@ _bwctl() {
 	set) _bwctl_words "$(_bwctl_pids)" ;;
 	show) _bwctl_device_or_path "$(_bwctl_pids)" ;;
 	group) _bwctl_device_or_path "$(_bwctl_groups)" ;;
-	check) _bwctl_device_or_path ;;
+	check|model) _bwctl_device_or_path ;;
 	esac
 }
 

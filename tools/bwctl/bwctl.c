@@ -52,8 +52,8 @@ static const struct command commands[] = {
 	  "  --none           back to class none\n"
 	  "  --thread         the numbers are of threads: only these\n"
 	  HELP_HELP },
-	{ "group", OPTION_RATE | OPTION_DELAY | OPTION_NONE | OPTION_QUIET | OPTION_JSON, command_group,
-	  "usage: bwctl group --rate RATE --delay TIME [--quiet] GROUP DEV\n"
+	{ "group", OPTION_RATE | OPTION_DELAY | OPTION_STREAMS | OPTION_NONE | OPTION_QUIET | OPTION_JSON, command_group,
+	  "usage: bwctl group --rate RATE --delay TIME [--streams N] [--quiet] GROUP DEV\n"
 	  "       bwctl group --none GROUP DEV\n"
 	  "       bwctl group [--json] GROUP\n"
 	  "Reserve for a control group on a device, for all that it reads and writes; take that\n"
@@ -62,8 +62,23 @@ static const struct command commands[] = {
 	  "or a file or folder on it.\n\n"
 	  "  --rate RATE      bytes a second: 3M and 3MiB (binary), 3MB, 24Mbit\n"
 	  "  --delay TIME     how long a request may take: 200ms, 0.2s\n"
+	  "  --streams N      how many files are read or written at the same time; what the\n"
+	  "                   model of the device is asked about (bwctl model)\n"
 	  "  --none           no reservation any more\n"
 	  "  --quiet          do not say that the device has another scheduler\n"
+	  JSON_HELP HELP_HELP },
+	{ "model", OPTION_RATE | OPTION_SEEK | OPTION_SHARE | OPTION_NONE | OPTION_JSON, command_model,
+	  "usage: bwctl model --rate RATE --seek TIME [--share PERCENT] DEV\n"
+	  "       bwctl model --none DEV\n"
+	  "       bwctl model [--json] DEV\n"
+	  "Say what a disk can do, so that control groups cannot reserve more of it than there\n"
+	  "is; take that back; or show it, what each group takes of it, and what is left. DEV:\n"
+	  "sda, /dev/sda, a partition, or a file or folder on it.\n\n"
+	  "  --rate RATE      bytes a second where the disk is slowest: 52MB\n"
+	  "  --seek TIME      from one stream to the next, if many wait: half an average seek\n"
+	  "                   and half a revolution, 8.5ms\n"
+	  "  --share PERCENT  how much of its time may be reserved (default 85)\n"
+	  "  --none           nothing is refused any more\n"
 	  JSON_HELP HELP_HELP },
 	{ "show", OPTION_JSON, command_show,
 	  "usage: bwctl show [--json] [PID|DEV]\n"
@@ -93,6 +108,7 @@ static const char usage[] =
 	"  run     run a command with a reservation\n"
 	"  set     give processes a reservation, or take it from them\n"
 	"  group   reserve for a control group, or show what it has\n"
+	"  model   say what a disk can do, or show what is left of it\n"
 	"  show    show processes and devices with reservations\n"
 	"  check   check whether a device honours the class\n"
 	"  encode  print a reservation as an I/O priority\n"
@@ -127,7 +143,7 @@ int main(int argc, char **argv)
 {
 	opterr = 0;
 	if (argc < 2) {
-		say("the command is missing: run, set, group, show, check, encode or decode (see bwctl --help)");
+		say("the command is missing: run, set, group, model, show, check, encode or decode (see bwctl --help)");
 		return EXIT_BAD_USE;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
@@ -141,6 +157,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < NR_COMMANDS; i++)
 		if (!strcmp(commands[i].name, argv[1]))
 			return end(run_command(&commands[i], argc - 1, argv + 1));
-	say("'%s' is no command: run, set, group, show, check, encode or decode (see bwctl --help)", argv[1]);
+	say("'%s' is no command: run, set, group, model, show, check, encode or decode (see bwctl --help)", argv[1]);
 	return EXIT_BAD_USE;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -105,6 +106,21 @@ bool group_of_id(uint64_t id, char path[PATH_SIZE])
 	return search.first[0];
 }
 
+static int (*called)(const char *folder);
+
+static int call(const char *path, const struct stat *stat, int type, struct FTW *where)
+{
+	(void)stat;
+	(void)where;
+	return type == FTW_D ? called(path) : 0;
+}
+
+int group_each(int (*call_for)(const char *folder))
+{
+	called = call_for;
+	return nftw(cgroup_root(), call, MAX_OPEN, FTW_PHYS);
+}
+
 int group_write(const char *folder, const char *file, const char *text)
 {
 	size_t length = strlen(text);
@@ -119,4 +135,45 @@ int group_write(const char *folder, const char *file, const char *text)
 		error = -errno;
 	close(fd);
 	return error;
+}
+
+int group_read(const char *folder, const char *file, char text[GROUP_FILE_SIZE])
+{
+	char path[PATH_SIZE];
+	ssize_t length;
+
+	put_path(path, "%s/%s", folder, file);
+	length = read_text(path, text, GROUP_FILE_SIZE);
+	if (length < 0)
+		text[0] = '\0';
+	return length < 0 ? (int)length : 0;
+}
+
+bool line_number(const char *line, const char *key, int64_t *value)
+{
+	size_t length = strlen(key);
+	long long number;
+
+	for (const char *at = line; (at = strstr(at, key)); at += length) {
+		if (at != line && at[-1] == ' ' && at[length] == '=' &&
+		    sscanf(at + length + 1, "%lld", &number) == 1) {
+			*value = number;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool line_of_disk(const char *text, const char *number, char line[LINE_SIZE])
+{
+	size_t length = strlen(number);
+
+	for (; text; text = strchr(text, '\n')) {
+		text += *text == '\n';
+		if (strncmp(text, number, length) || text[length] != ' ')
+			continue;
+		put_text(line, LINE_SIZE, "%.*s", (int)strcspn(text, "\n"), text);
+		return true;
+	}
+	return false;
 }

@@ -20,6 +20,21 @@ bool group_of_id(uint64_t id, char path[PATH_SIZE]);
 /* The path of a folder below the root, for messages. */
 const char *group_path(const char *folder);
 
+/* Call for each group, the root first, until that returns something: what it returned. */
+int group_each(int (*call_for)(const char *folder));
+
+/* A group has few disks. */
+#define GROUP_FILE_SIZE	65536
+
+/* Read a file of the group: 0 or -errno, with no text. */
+int group_read(const char *folder, const char *file, char text[GROUP_FILE_SIZE]);
+
+/* The line of @text that begins with the device's number, alone in @line; false: none. */
+bool line_of_disk(const char *text, const char *number, char line[LINE_SIZE]);
+
+/* The number behind "KEY=" in a line; false: it is not there. */
+bool line_number(const char *line, const char *key, int64_t *value);
+
 /* Write to a file of the group: 0 or -errno. */
 int group_write(const char *folder, const char *file, const char *text);
 

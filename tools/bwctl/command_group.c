@@ -18,8 +18,7 @@
 #define BPS_MAX		(1ull << 40)
 #define DELAY_MIN_US	1000ull
 #define DELAY_MAX_US	100000000ull
-/* A group has few disks. */
-#define FILE_SIZE	65536
+#define STREAMS_MAX	10000ull
 
 /* --- reserve ------------------------------------------------------------------- */
 
@@ -27,7 +26,7 @@ static int parse_line(const struct options *options, char line[LINE_SIZE])
 {
 	struct amount bits, ns;
 	const char *wrong = parse_rate(options->rate, &bits);
-	uint64_t bps, delay_us;
+	uint64_t bps, delay_us, streams;
 
 	if (wrong) {
 		say("rate '%s' %s", options->rate, wrong);
@@ -49,7 +48,13 @@ static int parse_line(const struct options *options, char line[LINE_SIZE])
 		say("delay '%s' is not within 1 ms and 100 s", options->delay);
 		return EXIT_BAD_USE;
 	}
+	if (options->streams && (!parse_decimal(options->streams, STREAMS_MAX, &streams) || !streams)) {
+		say("streams '%s' is no number from 1 to %llu", options->streams, STREAMS_MAX);
+		return EXIT_BAD_USE;
+	}
 	put_text(line, LINE_SIZE, "bps=%" PRIu64 " delay=%" PRIu64, bps, delay_us);
+	if (options->streams)
+		put_text(line + strlen(line), LINE_SIZE - strlen(line), " streams=%" PRIu64, streams);
 	return EXIT_DONE;
 }
 
@@ -73,6 +78,10 @@ static void say_refused_group(const char *folder, const char *disk, int error)
 		break;
 	case -EINVAL:
 		say("%s: the kernel does not take that for %s", group, disk);
+		break;
+	case -ENOSPC:
+		say("%s: %s cannot keep that beside what is reserved on it already (see bwctl model %s)", group,
+		    disk, disk);
 		break;
 	default:
 		say("%s: %s: %s", group, disk, strerror(-error));
@@ -124,41 +133,10 @@ static int reserve(const struct options *options, const char *folder, const char
 
 /* --- show ---------------------------------------------------------------------- */
 
-/* The number behind "KEY=" in a line; false: it is not there. */
-static bool number_of(const char *line, const char *key, int64_t *value)
-{
-	size_t length = strlen(key);
-	long long number;
-
-	for (const char *at = line; (at = strstr(at, key)); at += length) {
-		if (at != line && at[-1] == ' ' && at[length] == '=' &&
-		    sscanf(at + length + 1, "%lld", &number) == 1) {
-			*value = number;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* The line of @text that begins with the device's number, alone in @line; false: none. */
-static bool line_of(const char *text, const char *number, char line[LINE_SIZE])
-{
-	size_t length = strlen(number);
-
-	for (; text; text = strchr(text, '\n')) {
-		text += *text == '\n';
-		if (strncmp(text, number, length) || text[length] != ' ')
-			continue;
-		put_text(line, LINE_SIZE, "%.*s", (int)strcspn(text, "\n"), text);
-		return true;
-	}
-	return false;
-}
-
 /* What one line of io.bw, and of io.stat if it is there, say. */
 struct reserved {
 	char number[32];
-	int64_t bps, delay_us, burst;
+	int64_t bps, delay_us, burst, streams;
 	bool served;
 	int64_t within, beyond, met, missed;
 	bool has_slack;
@@ -171,16 +149,18 @@ static bool parse_reserved(const char *line, const char *stat, struct reserved *
 
 	memset(reserved, 0, sizeof(*reserved));
 	put_text(reserved->number, sizeof(reserved->number), "%.*s", (int)strcspn(line, " \n"), line);
-	if (!number_of(line, "bps", &reserved->bps) || !number_of(line, "delay", &reserved->delay_us) ||
-	    !number_of(line, "burst", &reserved->burst))
+	if (!line_number(line, "bps", &reserved->bps) || !line_number(line, "delay", &reserved->delay_us) ||
+	    !line_number(line, "burst", &reserved->burst))
 		return false;
-	if (!line_of(stat, reserved->number, of_disk))
+	if (!line_number(line, "streams", &reserved->streams))
+		reserved->streams = 1;
+	if (!line_of_disk(stat, reserved->number, of_disk))
 		return true;
-	reserved->served = number_of(of_disk, "bw.entitled", &reserved->within) &&
-			   number_of(of_disk, "bw.surplus", &reserved->beyond) &&
-			   number_of(of_disk, "bw.met", &reserved->met) &&
-			   number_of(of_disk, "bw.missed", &reserved->missed);
-	reserved->has_slack = number_of(of_disk, "bw.slack_us", &reserved->slack_us);
+	reserved->served = line_number(of_disk, "bw.entitled", &reserved->within) &&
+			   line_number(of_disk, "bw.surplus", &reserved->beyond) &&
+			   line_number(of_disk, "bw.met", &reserved->met) &&
+			   line_number(of_disk, "bw.missed", &reserved->missed);
+	reserved->has_slack = line_number(of_disk, "bw.slack_us", &reserved->slack_us);
 	return true;
 }
 
@@ -217,6 +197,7 @@ static void json_reserved(const struct reserved *reserved, const char *disk)
 	json_int("bps", reserved->bps);
 	json_int("delay_us", reserved->delay_us);
 	json_int("burst", reserved->burst);
+	json_int("streams", reserved->streams);
 	json_bool("served", reserved->served);
 	if (reserved->served) {
 		json_int("entitled", reserved->within);
@@ -231,22 +212,10 @@ static void json_reserved(const struct reserved *reserved, const char *disk)
 	json_end_object();
 }
 
-static int read_file(const char *folder, const char *file, char text[FILE_SIZE])
-{
-	char path[PATH_SIZE];
-	ssize_t length;
-
-	put_path(path, "%s/%s", folder, file);
-	length = read_text(path, text, FILE_SIZE);
-	if (length < 0)
-		text[0] = '\0';
-	return length < 0 ? (int)length : 0;
-}
-
 static int show(const struct options *options, const char *folder)
 {
-	static char lines[FILE_SIZE], stat[FILE_SIZE];
-	int error = read_file(folder, "io.bw", lines);
+	static char lines[GROUP_FILE_SIZE], stat[GROUP_FILE_SIZE];
+	int error = group_read(folder, "io.bw", lines);
 	char disk[DISK_NAME];
 	struct reserved reserved;
 	size_t count = 0;
@@ -255,7 +224,7 @@ static int show(const struct options *options, const char *folder)
 		say_refused_group(folder, "", error);
 		return EXIT_FAILED;
 	}
-	read_file(folder, "io.stat", stat);
+	group_read(folder, "io.stat", stat);
 	if (options->json) {
 		json_object(NULL);
 		json_string("group", group_path(folder));
@@ -292,8 +261,8 @@ static int check_use(const struct options *options, bool sets)
 		say("group: the group is missing (see bwctl group --help)");
 		return EXIT_BAD_USE;
 	}
-	if (options->none && (options->rate || options->delay)) {
-		say("group: --none goes with neither --rate nor --delay");
+	if (options->none && (options->rate || options->delay || options->streams)) {
+		say("group: --none goes with neither --rate, --delay nor --streams");
 		return EXIT_BAD_USE;
 	}
 	if (sets && !options->none && (!options->rate || !options->delay)) {
@@ -314,7 +283,7 @@ static int check_use(const struct options *options, bool sets)
 
 int command_group(const struct options *options)
 {
-	bool sets = options->none || options->rate || options->delay;
+	bool sets = options->none || options->rate || options->delay || options->streams;
 	char folder[PATH_SIZE], why[LINE_SIZE], line[LINE_SIZE] = "none";
 	int code = check_use(options, sets);
 

@@ -8,6 +8,7 @@
 int command_run(const struct options *options);
 int command_set(const struct options *options);
 int command_group(const struct options *options);
+int command_model(const struct options *options);
 int command_show(const struct options *options);
 int command_check(const struct options *options);
 int command_encode(const struct options *options);

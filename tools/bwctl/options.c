@@ -12,6 +12,9 @@ static const struct option all_options[] = {
 	{ "delay", required_argument, NULL, OPTION_DELAY },
 	{ "device", required_argument, NULL, OPTION_DEVICE },
 	{ "group", required_argument, NULL, OPTION_GROUP },
+	{ "streams", required_argument, NULL, OPTION_STREAMS },
+	{ "seek", required_argument, NULL, OPTION_SEEK },
+	{ "share", required_argument, NULL, OPTION_SHARE },
 	{ "none", no_argument, NULL, OPTION_NONE },
 	{ "thread", no_argument, NULL, OPTION_THREAD },
 	{ "quiet", no_argument, NULL, OPTION_QUIET },
@@ -35,6 +38,15 @@ static void take_option(int option, struct options *options)
 		break;
 	case OPTION_GROUP:
 		options->group = optarg;
+		break;
+	case OPTION_STREAMS:
+		options->streams = optarg;
+		break;
+	case OPTION_SEEK:
+		options->seek = optarg;
+		break;
+	case OPTION_SHARE:
+		options->share = optarg;
 		break;
 	case OPTION_NONE:
 		options->none = true;

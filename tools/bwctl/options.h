@@ -16,6 +16,9 @@ enum {
 	OPTION_HELP = 1 << 7,		/* every command has it */
 	OPTION_OPERANDS_LAST = 1 << 8,	/* what follows the first operand is not ours */
 	OPTION_GROUP = 1 << 9,
+	OPTION_STREAMS = 1 << 10,
+	OPTION_SEEK = 1 << 11,
+	OPTION_SHARE = 1 << 12,
 };
 
 struct options {
@@ -24,6 +27,9 @@ struct options {
 	const char *delay;
 	const char *device;
 	const char *group;
+	const char *streams;
+	const char *seek;
+	const char *share;
 	bool none;
 	bool thread;
 	bool quiet;

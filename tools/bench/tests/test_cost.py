@@ -24,6 +24,8 @@ def measured() -> cost.Result:
         "@ one cfq 0 11000000 1000",
         "@ one cfq 1 14000000 1000",
         "@ one cfq 2 12000000 1000",
+        "@ groups none 0 12000000 1000",
+        "@ groups one 0 12500000 1000",
         "@ batch cfq 0 9000000 1000",
         "@ batch mq-deadline 0 10000000 1000",
         "@ random cfq 0 16 1000000000 400000000 30000 16",
@@ -42,6 +44,12 @@ def test_instructions_per_read_are_the_median_of_the_repeats() -> None:
     one = measured().one["cfq"]
     assert one.median == 12000
     assert one.spread_percent == pytest.approx(25)
+
+
+def test_cost_of_control_groups_is_shown() -> None:
+    result = measured()
+    assert {whose: series.median for whose, series in result.groups.items()} == {"none": 12000, "one": 12500}
+    assert "100 control groups that have reserved: in none of them 12,000, in one 12,500" in cost.table(result, None)
 
 
 def test_cost_of_messages_is_shown() -> None:

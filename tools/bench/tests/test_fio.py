@@ -187,6 +187,51 @@ def test_the_guest_reserves_what_a_player_reads_and_sets_the_read_ahead() -> Non
     assert tried and tried[1].split() == list(fio.PLAYERS_IN)
 
 
+def camera(longest_ms: float, sync_bins: dict[str, int], error: int = 0) -> dict[str, Any]:
+    pause = {"max": 1e6, "bins": {"1000000": 500}}
+    return {"jobname": "camera", "error": error, "write": {"total_ios": 500, "clat_ns": pause},
+            "sync": {"total_ios": 10, "lat_ns": {"max": longest_ms * 1e6, "bins": sync_bins}}}
+
+
+DD = "1+0 records in\n10485760 bytes (10 MB, 10 MiB) copied, 10.2 s, 1.0 MB/s\n"
+
+
+def test_frames_are_lost_when_a_pause_is_longer_than_the_buffer() -> None:
+    second = 10**9
+    assert fio.lost_frames({str(4 * second): 7, str(second): 100}) == 0
+    assert fio.lost_frames({str(5 * second): 2, str(8 * second): 1}) == 2 * 25 + 100
+
+
+def test_cameras_are_one_row_with_what_the_others_moved() -> None:
+    cameras = {"jobs": [camera(700, {"700000000": 10}), camera(6000, {"6000000000": 1})]}
+    assert fio.camera_row(cameras, [DD, DD], 10) == {"longest_ms": 6000, "lost": 50, "frames": 1000, "others_mib_s": 2}
+    table = fio.camera_table({"cfq": fio.camera_row(cameras, [DD], 10)}).splitlines()
+    assert table[-1].split("  ")[0] == "cfq, 16 MB/s reserved"
+    assert table[-1].split()[-4:] == ["6000", "50", "1000", "1.0"]
+
+
+def test_a_camera_that_recorded_nothing_and_a_copy_that_says_nothing_are_refused() -> None:
+    silent = camera(1, {})
+    silent["sync"]["total_ios"] = 0
+    for job_ in (silent, camera(1, {}, error=5)):
+        with pytest.raises(ValueError, match="did not record"):
+            fio.camera_row({"jobs": [job_]}, [DD], 10)
+    with pytest.raises(ValueError, match="no number of bytes: dd: no space"):
+        fio.camera_row({"jobs": [camera(1, {})]}, ["dd: no space\n"], 10)
+
+
+def test_cameras_are_what_the_table_says() -> None:
+    jobs = job_file("recorder.fio")
+    assert jobs["camera"]["numjobs"] == str(fio.CAMERAS)
+    settings = jobs["global"]
+    assert int(settings["bs"]) * fio.FRAMES_S == 4_000_000 / 8 and settings["rate"] == ",500k"
+    assert int(settings["fsync"]) == 2 * fio.FRAMES_S
+    guest = (TOOLS / "bench/fio-guest.sh").read_text()
+    tried = re.search(r"^for scheduler in (.*); do$", guest.split("# Cameras")[1], re.MULTILINE)
+    assert tried and tried[1].split() == list(fio.CAMERAS_WITH)
+    assert "group --rate 16MB --delay 500ms" in guest and "echo 1000 > \"$groups/cameras/io.bfq.weight\"" in guest
+
+
 def test_it_needs_no_packages_but_virtme_ng(tmp_path: Path) -> None:
     (tmp_path / "numpy.py").write_text("raise ImportError('no numpy here')\n")
     done = subprocess.run([TOOLS / "bench/bench", "fio", "--help"], env={**os.environ, "PYTHONPATH": str(tmp_path)},

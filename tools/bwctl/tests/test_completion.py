@@ -11,7 +11,7 @@ import pytest
 
 from tools.bwctl.tests.conftest import TOOL, World
 
-COMMANDS = {"run", "set", "group", "show", "check", "encode", "decode"}
+COMMANDS = {"run", "set", "group", "model", "show", "check", "encode", "decode"}
 
 # COMP_WORDS as readline splits the line; what bash would then offer.
 ASK = """

@@ -47,6 +47,21 @@ def test_rate_and_delay_are_exact(service: World, rate: str, delay: str, line: s
     assert (service.cgroup / "system.slice/recorder.service/io.bw").read_text() == f"8:0 {line}\n"
 
 
+def test_streams_are_said_to_the_kernel(service: World) -> None:
+    assert service.run("group", *RESERVE, "--streams", "16", "recorder", "sda").code == 0
+    written = (service.cgroup / "system.slice/recorder.service/io.bw").read_text()
+    assert written == "8:0 bps=16000000 delay=1000000 streams=16\n"
+
+
+def test_disk_that_cannot_keep_it_is_named(service: World) -> None:
+    line = service.cgroup / "system.slice/recorder.service/io.bw"
+    line.unlink()
+    line.symlink_to("/dev/full")
+    said = one_line(service.run("group", *RESERVE, "recorder", "sda"), 1)
+    assert said == ("/system.slice/recorder.service: sda cannot keep that beside what is reserved on it already "
+                    "(see bwctl model sda)")
+
+
 def test_none_takes_it_away(service: World) -> None:
     assert service.run("group", "--none", "recorder", "sda").code == 0
     assert (service.cgroup / "system.slice/recorder.service/io.bw").read_text() == "8:0 none\n"
@@ -77,6 +92,10 @@ def test_line_under_another_scheduler_is_written_and_that_is_said(world: World) 
     (["--rate", "3M", "recorder", "sda"], 2, "--delay is missing"),
     (["--delay", "1s", "recorder", "sda"], 2, "--rate is missing"),
     (["--none", "--rate", "3M", "recorder", "sda"], 2, "--none goes with neither"),
+    (["--none", "--streams", "3", "recorder", "sda"], 2, "--none goes with neither"),
+    (["--streams", "3", "recorder", "sda"], 2, "--rate is missing"),
+    ([*RESERVE, "--streams", "0", "recorder", "sda"], 2, "streams '0' is no number from 1 to 10000"),
+    ([*RESERVE, "--streams", "10001", "recorder", "sda"], 2, "streams '10001' is no number"),
     ([*RESERVE, "--json", "recorder", "sda"], 2, "--json is for what a group has"),
     ([*RESERVE, "recorder", "sda", "sdb"], 2, "one group and one device"),
     (["recorder", "sda"], 2, "one group (see"),
@@ -130,7 +149,7 @@ def test_run_in_a_group_that_cannot_be(service: World, args: list[str], code: in
 # --- show
 
 
-LINES = "8:0 bps=16000000 delay=1000000 burst=48000000\n259:3 bps=5000 delay=1500 burst=15000\n"
+LINES = "8:0 bps=16000000 delay=1000000 burst=48000000 streams=16\n259:3 bps=5000 delay=1500 burst=15000\n"
 STAT = ("8:0 rbytes=1 wbytes=2 rios=3 wios=4 bw.entitled=1048576 bw.surplus=0 bw.met=10 bw.missed=1 "
         "bw.slack_us=-1500\n8:16 rbytes=1\n259:3 rbytes=1 wbytes=2\n")
 
@@ -152,8 +171,10 @@ def test_shows_it_as_json(service: World) -> None:
     assert shown["group"] == "/films"
     first, second = shown["reservations"]
     assert first == {"device": "sda", "number": "8:0", "bps": 16000000, "delay_us": 1000000, "burst": 48000000,
-                     "served": True, "entitled": 1048576, "surplus": 0, "met": 10, "missed": 1, "slack_us": -1500}
+                     "streams": 16, "served": True, "entitled": 1048576, "surplus": 0, "met": 10, "missed": 1,
+                     "slack_us": -1500}
     assert (second["device"], second["served"], second["slack_us"]) == ("259:3", False, None)
+    assert second["streams"] == 1
     assert service.run("group", "--json", "recorder").json["reservations"] == []
 
 

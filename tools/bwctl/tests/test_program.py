@@ -17,7 +17,7 @@ import pytest
 
 from tools.bwctl.tests.conftest import TOOL, World, one_line
 
-COMMANDS = ["run", "set", "group", "show", "check", "encode", "decode"]
+COMMANDS = ["run", "set", "group", "model", "show", "check", "encode", "decode"]
 
 
 # --- help

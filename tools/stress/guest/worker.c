@@ -363,13 +363,31 @@ static void settle(void)
 	ended(&last, fsync(fd) ? -errno : 0);
 }
 
+/* While allocations fail, that which ends it may fail for the same reason. */
+#define TRIES	1000
+
+static int try_make_it_fail(bool on)
+{
+	int file = open("/proc/self/make-it-fail", O_WRONLY), error = 0;
+
+	if (file < 0)
+		return errno;
+	if (write(file, on ? "1" : "0", 1) != 1)
+		error = errno;
+	close(file);
+	return error;
+}
+
 static void make_it_fail(bool on)
 {
-	int file = open("/proc/self/make-it-fail", O_WRONLY);
+	int i, error = ENOMEM;
 
-	if (file < 0 || write(file, on ? "1" : "0", 1) != 1)
+	for (i = 0; i < TRIES && error == ENOMEM; i++)
+		error = try_make_it_fail(on);
+	if (error) {
+		errno = error;
 		err(2, "/proc/self/make-it-fail");
-	close(file);
+	}
 }
 
 static void save(const char *path)

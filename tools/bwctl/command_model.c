@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0
+/* bwctl model: what a disk can do, and what of that is reserved. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cgroup.h"
+#include "commands.h"
+#include "device.h"
+#include "json.h"
+#include "units.h"
+
+/* What the kernel takes; see Documentation/admin-guide/cgroup-v2.rst. */
+#define BPS_MIN		4096ull
+#define BPS_MAX		(1ull << 40)
+#define SEEK_MAX_US	1000000ull
+#define NS_PER_US	1000ull
+#define US_PER_S	1000000.0
+/* Less is not asked for at a time by who is charged for more streams. */
+#define VISIT_BYTES	65536
+/* What is left is told as so many streams that read this much within so long. */
+#define EXAMPLE_BPS	(1024 * 1024)
+#define EXAMPLE_DELAY_US	1000000
+
+/* --- set ----------------------------------------------------------------------- */
+
+static int parse_model(const struct options *options, char line[LINE_SIZE])
+{
+	struct amount bits, ns;
+	const char *wrong = parse_rate(options->rate, &bits);
+	uint64_t bps, seek_us, share;
+
+	if (wrong) {
+		say("rate '%s' %s", options->rate, wrong);
+		return EXIT_BAD_USE;
+	}
+	wrong = parse_time(options->seek, &ns);
+	if (wrong) {
+		say("seek '%s' %s", options->seek, wrong);
+		return EXIT_BAD_USE;
+	}
+	bps = bits.whole / 8;
+	if (bps < BPS_MIN || bps > BPS_MAX) {
+		say("rate '%s' is not within 4 KiB/s and 1 TiB/s", options->rate);
+		return EXIT_BAD_USE;
+	}
+	seek_us = ns.whole / NS_PER_US;
+	if (seek_us > SEEK_MAX_US) {
+		say("seek '%s' is longer than a second", options->seek);
+		return EXIT_BAD_USE;
+	}
+	put_text(line, LINE_SIZE, "bps=%" PRIu64 " seek=%" PRIu64, bps, seek_us);
+	if (!options->share)
+		return EXIT_DONE;
+	if (!parse_decimal(options->share, 100, &share) || !share) {
+		say("share '%s' is no number from 1 to 100", options->share);
+		return EXIT_BAD_USE;
+	}
+	put_text(line + strlen(line), LINE_SIZE - strlen(line), " share=%" PRIu64, share);
+	return EXIT_DONE;
+}
+
+/* Why the root's file is not to be had, or what was written to it. */
+static void say_refused_model(const char *disk, int error)
+{
+	switch (error) {
+	case -ENOENT:
+		say("%s has no io.bw.model: no control groups of version 2 there, or the kernel has no CONFIG_CFQ_GROUP_IOSCHED",
+		    cgroup_root());
+		break;
+	case -EPERM:
+	case -EACCES:
+		say("%s: not permitted (try as root)", disk);
+		break;
+	default:
+		say("%s: io.bw.model: %s", disk, strerror(-error));
+		break;
+	}
+}
+
+static int set(const char *disk, const char *number, const char *line)
+{
+	char text[LINE_SIZE + 80];
+	int error;
+
+	put_text(text, sizeof(text), "%s %s\n", number, line);
+	error = group_write(cgroup_root(), "io.bw.model", text);
+	if (!error)
+		return EXIT_DONE;
+	say_refused_model(disk, error);
+	return EXIT_FAILED;
+}
+
+/* --- show ---------------------------------------------------------------------- */
+
+/* A model, and what groups have reserved so far; nftw() hands nothing on. */
+static struct {
+	char number[64];
+	int64_t bps, seek_us, share;
+	double reserved;	/* of the disk's time */
+	bool json;
+} model;
+
+/* The part of the disk's time that a reservation takes, as the kernel reckons. */
+static double part_of(int64_t bps, int64_t delay_us, int64_t streams)
+{
+	double visits = (double)streams * US_PER_S / (double)delay_us;
+	double most = (double)((bps + VISIT_BYTES - 1) / VISIT_BYTES);
+
+	return (double)bps / (double)model.bps +
+	       (visits < most ? visits : most) * (double)model.seek_us / US_PER_S;
+}
+
+static void show_group(const char *folder, double part)
+{
+	if (!model.json) {
+		printf("%5.1f%%  %s\n", 100 * part, group_path(folder));
+		return;
+	}
+	json_object(NULL);
+	json_string("group", group_path(folder));
+	json_int("ppm", (int64_t)(US_PER_S * part));
+	json_end_object();
+}
+
+static int look_at_group(const char *folder)
+{
+	static char lines[GROUP_FILE_SIZE];
+	int64_t bps, delay_us, streams;
+	char line[LINE_SIZE];
+	double part;
+
+	if (group_read(folder, "io.bw", lines) || !line_of_disk(lines, model.number, line) ||
+	    !line_number(line, "bps", &bps) || !line_number(line, "delay", &delay_us) || !delay_us)
+		return 0;
+	if (!line_number(line, "streams", &streams))
+		streams = 1;
+	part = part_of(bps, delay_us, streams);
+	model.reserved += part;
+	show_group(folder, part);
+	return 0;
+}
+
+static int64_t streams_left(void)
+{
+	double left = (double)model.share / 100 - model.reserved;
+
+	return left > 0 ? (int64_t)(left / part_of(EXAMPLE_BPS, EXAMPLE_DELAY_US, 1)) : 0;
+}
+
+static int show(const struct options *options, const char *disk, const char *number)
+{
+	static char lines[GROUP_FILE_SIZE];
+	int error = group_read(cgroup_root(), "io.bw.model", lines);
+	char line[LINE_SIZE], rate[AMOUNT_TEXT];
+
+	if (error) {
+		say_refused_model(disk, error);
+		return EXIT_FAILED;
+	}
+	memset(&model, 0, sizeof(model));
+	put_text(model.number, sizeof(model.number), "%s", number);
+	model.json = options->json;
+	if (!line_of_disk(lines, number, line) || !line_number(line, "bps", &model.bps) ||
+	    !line_number(line, "seek", &model.seek_us) || !line_number(line, "share", &model.share) ||
+	    model.bps <= 0) {
+		say("%s: has no model: nothing is refused (see bwctl model --help)", disk);
+		return EXIT_FAILED;
+	}
+	if (model.json) {
+		json_object(NULL);
+		json_string("device", disk);
+		json_int("bps", model.bps);
+		json_int("seek_us", model.seek_us);
+		json_int("share", model.share);
+		json_array("groups");
+	} else {
+		format_rate(rate, (uint64_t)model.bps);
+		printf("%s: %s, a seek takes %.6g ms, and %" PRId64 "%% of its time may be reserved\n", disk, rate,
+		       (double)model.seek_us / 1000, model.share);
+	}
+	group_each(look_at_group);
+	if (model.json) {
+		json_end_array();
+		json_int("reserved_ppm", (int64_t)(US_PER_S * model.reserved));
+		json_int("streams_left", streams_left());
+		json_end();
+		return EXIT_DONE;
+	}
+	printf("%5.1f%%  reserved; there is room for %" PRId64 " more groups of 1 MiB/s, a stream and a delay of 1 s each\n",
+	       100 * model.reserved, streams_left());
+	return EXIT_DONE;
+}
+
+/* --- the command ------------------------------------------------------------------ */
+
+static int check_use(const struct options *options, bool sets)
+{
+	if (options->nr_operands != 1) {
+		say("model: %s (see bwctl model --help)", options->nr_operands ? "one device" :
+		    "the device is missing");
+		return EXIT_BAD_USE;
+	}
+	if (options->none && (options->rate || options->seek || options->share)) {
+		say("model: --none goes with neither --rate, --seek nor --share");
+		return EXIT_BAD_USE;
+	}
+	if (sets && !options->none && (!options->rate || !options->seek)) {
+		say("model: %s is missing (see bwctl model --help)", options->rate ? "--seek" : "--rate");
+		return EXIT_BAD_USE;
+	}
+	if (sets && options->json) {
+		say("model: --json is for what a disk has");
+		return EXIT_BAD_USE;
+	}
+	return EXIT_DONE;
+}
+
+int command_model(const struct options *options)
+{
+	bool sets = options->none || options->rate || options->seek || options->share;
+	char name[DISK_NAME], why[LINE_SIZE], line[LINE_SIZE] = "none", number[64];
+	struct disk_list disks = { 0 };
+	int code = check_use(options, sets);
+
+	if (!code && sets && !options->none)
+		code = parse_model(options, line);
+	if (code)
+		return code;
+	if (disk_find(options->operands[0], name, why)) {
+		say("%s", why);
+		return EXIT_FAILED;
+	}
+	disk_bottoms(name, &disks);
+	for (size_t i = 0; i < disks.count && !code; i++) {
+		if (disk_read(disks.names[i], "dev", number, sizeof(number)) < 0) {
+			say("%s: sysfs does not say its number", disks.names[i]);
+			code = EXIT_FAILED;
+			break;
+		}
+		code = sets ? set(disks.names[i], number, line) : show(options, disks.names[i], number);
+	}
+	disk_list_free(&disks);
+	return code;
+}
