@@ -8,7 +8,7 @@
 # shellcheck shell=bash
 
 ACTORS=(readers streams priorities files fio discards flushes devices traces observer
-	faults memory)
+	faults memory groups)
 
 MiB=1048576
 
@@ -458,6 +458,83 @@ actor_faults()
 	set_up "$pages" probability=0
 	for cache in cfq_queue cfq_io_cq; do
 		[ -L "/sys/kernel/slab/$cache" ] || echo 0 > "/sys/kernel/slab/$cache/failslab"
+	done
+}
+
+# number_of DISK: its device number, in $number; fails if it is gone
+number_of()
+{
+	read -r number 2> /dev/null < "/sys/block/$1/dev"
+}
+
+write_to()
+{
+	echo "$2" > "$1"
+}
+
+# leave_group GROUP: all that is in it goes to the root
+leave_group()
+{
+	local pid
+
+	while read -r pid; do
+		write_to "$CGROUPS/cgroup.procs" "$pid"
+	done < "$1/cgroup.procs"
+} 2> /dev/null
+
+# Control groups, one below another too, come and go and reserve on all disks; the
+# workers and their writeback move from one to another.
+actor_groups()
+{
+	local group name pid
+
+	mountpoint -q "$CGROUPS" || mount -t cgroup2 cgroup2 "$CGROUPS" || {
+		count "no control groups" "expected"
+		return
+	}
+	write_to "$CGROUPS/cgroup.subtree_control" "+io +memory" || error "no controllers"
+	while running; do
+		pick stress0 stress1 stress2 stress0/below
+		group=$CGROUPS/$pick
+		pick clean files turns faulty comes0 comes1
+		number_of "$pick" || continue
+		case $((RANDOM % 8)) in
+		0|1) may_fail "make group" mkdir "$group" ;;
+		2|3)
+			rnd 4000000
+			may_fail "reserve" write_to "$group/io.bw" \
+				"$number bps=$((rnd + 4096)) delay=$((1000 + rnd / 4)) streams=$((rnd % 9 + 1))"
+			;;
+		4) may_fail "reserve nothing" write_to "$group/io.bw" "$number none" ;;
+		5)
+			pick worker-direct worker-buffered worker-aio turns-direct turns-aio \
+				faulty-direct faulty-aio files fio
+			read -r pid 2> /dev/null < "$TMP/pids/$pick" || continue
+			may_fail "move a process" write_to "$group/cgroup.procs" "$pid"
+			;;
+		6)
+			pick "none" "bps=50000000 seek=1000" "bps=4096 seek=1000000 share=1"
+			may_fail "model" write_to "$CGROUPS/io.bw.model" "$number $pick"
+			cat "$CGROUPS"/io.bw.model "$CGROUPS"/stress*/io.{bw,stat} > /dev/null 2>&1
+			;;
+		7)
+			[ ! -d "$group" ] || leave_group "$group"
+			may_fail "remove group" rmdir "$group"
+			;;
+		esac
+		nap 50
+	done
+	for name in stress0/below stress0 stress1 stress2; do
+		group=$CGROUPS/$name
+		[ -d "$group" ] || continue
+		leave_group "$group"
+		# A process that was being made when it was moved is in it still.
+		for ((name = 0; name < 100; name++)); do
+			rmdir "$group" 2> /dev/null && continue 2
+			leave_group "$group"
+			sleep 0.1
+		done
+		error "$group does not go"
 	done
 }
 
