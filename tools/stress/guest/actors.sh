@@ -486,7 +486,7 @@ leave_group()
 # workers and their writeback move from one to another.
 actor_groups()
 {
-	local group name pid
+	local group name pid try
 
 	mountpoint -q "$CGROUPS" || mount -t cgroup2 cgroup2 "$CGROUPS" || {
 		count "no control groups" "expected"
@@ -529,7 +529,7 @@ actor_groups()
 		[ -d "$group" ] || continue
 		leave_group "$group"
 		# A process that was being made when it was moved is in it still.
-		for ((name = 0; name < 100; name++)); do
+		for ((try = 0; try < 100; try++)); do
 			rmdir "$group" 2> /dev/null && continue 2
 			leave_group "$group"
 			sleep 0.1
