@@ -21,6 +21,7 @@ else
 	echo "disk: null_blk, every request takes 1 ms"
 fi
 queue=/sys/block/table/queue
+rotates=$(cat "$disk/rot/model" 2> /dev/null) || rotates=0
 
 [ "$1" = all ] && read -r -a list < <(tr -d '[]' < "$queue/scheduler") || list=("$@")
 for scheduler in "${list[@]}"; do
@@ -34,7 +35,7 @@ done
 # The players have a reservation of just what they read, or else class RT, where the scheduler knows it.
 export FIO_DEVICE=/dev/table FIO_SECONDS=$player_seconds
 for scheduler in cfq mq-deadline bfq none; do
-	[ "$player_seconds" != 0 ] && [ "$(cat "$disk/rot/model" 2> /dev/null)" = 1 ] || break
+	[ "$player_seconds" != 0 ] && [ "$rotates" = 1 ] || break
 	grep -qw "$scheduler" "$queue/scheduler" || continue
 	case $scheduler in
 	cfq) class=("$bwctl" run --quiet --rate 3M --delay 1000ms --) ;;
@@ -51,7 +52,6 @@ for scheduler in cfq mq-deadline bfq none; do
 	"${class[@]}" fio --output-format=json+ --output="$VM_OUT/players-$scheduler.json" "$jobs/players.fio"
 	wait "$greedy"
 done
-rotates=$(cat "$disk/rot/model" 2> /dev/null) || rotates=0
 echo 0 > "$disk/power"
 rmdir "$disk"
 

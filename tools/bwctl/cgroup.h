@@ -23,6 +23,10 @@ const char *group_path(const char *folder);
 /* Call for each group, the root first, until that returns something: what it returned. */
 int group_each(int (*call_for)(const char *folder));
 
+/* Rates that the kernel takes in io.bw and io.bw.model; see cgroup-v2.rst. */
+#define GROUP_BPS_MIN	4096ull
+#define GROUP_BPS_MAX	(1ull << 40)
+
 /* A group has few disks. */
 #define GROUP_FILE_SIZE	65536
 

@@ -14,8 +14,6 @@
 #define NS_PER_US	1000ull
 #define BITS_PER_BYTE	8ull
 /* What the kernel takes; see Documentation/admin-guide/cgroup-v2.rst. */
-#define BPS_MIN		4096ull
-#define BPS_MAX		(1ull << 40)
 #define DELAY_MIN_US	1000ull
 #define DELAY_MAX_US	100000000ull
 #define STREAMS_MAX	10000ull
@@ -25,22 +23,14 @@
 static int parse_line(const struct options *options, char line[LINE_SIZE])
 {
 	struct amount bits, ns;
-	const char *wrong = parse_rate(options->rate, &bits);
 	uint64_t bps, delay_us, streams;
 
-	if (wrong) {
-		say("rate '%s' %s", options->rate, wrong);
+	if (!option_rate(options->rate, &bits) || !option_time("delay", options->delay, &ns))
 		return EXIT_BAD_USE;
-	}
-	wrong = parse_time(options->delay, &ns);
-	if (wrong) {
-		say("delay '%s' %s", options->delay, wrong);
-		return EXIT_BAD_USE;
-	}
 	/* never less than what was asked for */
 	bps = bits.whole / BITS_PER_BYTE + (bits.whole % BITS_PER_BYTE || bits.more);
 	delay_us = ns.whole / NS_PER_US;
-	if (bps < BPS_MIN || bps > BPS_MAX) {
+	if (bps < GROUP_BPS_MIN || bps > GROUP_BPS_MAX) {
 		say("rate '%s' is not within 4 KiB/s and 1 TiB/s, which a group can reserve", options->rate);
 		return EXIT_BAD_USE;
 	}

@@ -12,8 +12,6 @@
 #include "units.h"
 
 /* What the kernel takes; see Documentation/admin-guide/cgroup-v2.rst. */
-#define BPS_MIN		4096ull
-#define BPS_MAX		(1ull << 40)
 #define SEEK_MAX_US	1000000ull
 #define NS_PER_US	1000ull
 #define US_PER_S	1000000.0
@@ -28,20 +26,12 @@
 static int parse_model(const struct options *options, char line[LINE_SIZE])
 {
 	struct amount bits, ns;
-	const char *wrong = parse_rate(options->rate, &bits);
 	uint64_t bps, seek_us, share;
 
-	if (wrong) {
-		say("rate '%s' %s", options->rate, wrong);
+	if (!option_rate(options->rate, &bits) || !option_time("seek", options->seek, &ns))
 		return EXIT_BAD_USE;
-	}
-	wrong = parse_time(options->seek, &ns);
-	if (wrong) {
-		say("seek '%s' %s", options->seek, wrong);
-		return EXIT_BAD_USE;
-	}
 	bps = bits.whole / 8;
-	if (bps < BPS_MIN || bps > BPS_MAX) {
+	if (bps < GROUP_BPS_MIN || bps > GROUP_BPS_MAX) {
 		say("rate '%s' is not within 4 KiB/s and 1 TiB/s", options->rate);
 		return EXIT_BAD_USE;
 	}

@@ -66,6 +66,23 @@ static void take_option(int option, struct options *options)
 	}
 }
 
+static bool is_right(const char *option, const char *text, const char *wrong)
+{
+	if (wrong)
+		say("%s '%s' %s", option, text, wrong);
+	return !wrong;
+}
+
+bool option_rate(const char *text, struct amount *bits_per_s)
+{
+	return is_right("rate", text, parse_rate(text, bits_per_s));
+}
+
+bool option_time(const char *option, const char *text, struct amount *ns)
+{
+	return is_right(option, text, parse_time(text, ns));
+}
+
 bool parse_options(int argc, char **argv, unsigned int allowed, struct options *options)
 {
 	struct option table[NR_OPTIONS + 1];

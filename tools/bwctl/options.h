@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "units.h"
+
 enum {
 	OPTION_RATE = 1 << 0,
 	OPTION_DELAY = 1 << 1,
@@ -38,6 +40,10 @@ struct options {
 	char **operands;
 	int nr_operands;
 };
+
+/* Parse the argument of --rate, or of an option for a time.  false: it is wrong, and was said. */
+bool option_rate(const char *text, struct amount *bits_per_s);
+bool option_time(const char *option, const char *text, struct amount *ns);
 
 /* Parse what follows the command, argv[0].  false: it is wrong, and was said. */
 bool parse_options(int argc, char **argv, unsigned int allowed, struct options *options);

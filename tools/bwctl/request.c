@@ -19,13 +19,10 @@ static int encode_rate(const struct options *options, struct request *request)
 {
 	char text[AMOUNT_TEXT];
 	struct amount bits;
-	const char *wrong = parse_rate(options->rate, &bits);
 	uint64_t units;
 
-	if (wrong) {
-		say("rate '%s' %s", options->rate, wrong);
+	if (!option_rate(options->rate, &bits))
 		return EXIT_BAD_USE;
-	}
 	if (!bits.whole && !bits.more) {
 		say("rate '%s' is zero: a reservation is 128 KiB/s at least", options->rate);
 		return EXIT_BAD_USE;
@@ -108,13 +105,10 @@ static int encode_delay(const struct options *options, struct request *request)
 	unsigned int delays_ms[IOPRIO_BW_NR_DELAYS];
 	char table[LINE_SIZE];
 	struct amount ns;
-	const char *wrong = parse_time(options->delay, &ns);
 	int level, code;
 
-	if (wrong) {
-		say("delay '%s' %s", options->delay, wrong);
+	if (!option_time("delay", options->delay, &ns))
 		return EXIT_BAD_USE;
-	}
 	code = choose_delays(options, delays_ms);
 	if (code)
 		return code;
