@@ -3,8 +3,9 @@
  * Prints the messages of a block trace on stdin: nanoseconds, process and text,
  * in the order in which the CPUs wrote them. (Not every blkparse tells whose
  * message it is.) blktrace may read a record while it is written, and then has
- * zeroes for it; what follows is found again, but exit code 2 says that something
- * is missing. 1: what was read is no trace, or ends within a record.
+ * zeroes for it, or for its action only; what follows is found again, but exit
+ * code 2 says that something is missing. 1: what was read is no trace, or ends
+ * within a record.
  */
 #include <stdio.h>
 #include <string.h>
@@ -68,6 +69,8 @@ int main(void)
 		if (len && fread(data, len, 1, stdin) != 1)
 			return cut_off();
 		records++;
+		if (!action)
+			skipped += sizeof(t.v1);
 		if ((__u32)action == MESSAGE)
 			printf("%llu %u %.*s\n", (unsigned long long)t.v1.time,
 			       pid, (int)len, data);

@@ -8,6 +8,8 @@ null_blk's priorities, also here, where a guest boots in a second.
 from __future__ import annotations
 
 import shutil
+import struct
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -57,6 +59,22 @@ echo $? > $OUT/code
     said = (out / "said").read_text()
     assert (out / "code").read_text().strip() == "0", said
     assert not skips(said), said
+
+
+def trace_message(text: bytes, action: int | None = None) -> bytes:
+    """A message as struct blk_io_trace has it (linux/blktrace_api.h); `action`: in place of a message's."""
+    message = 2 | 1 << 10 + 16  # __BLK_TN_MESSAGE, BLK_TC_NOTIFY
+    return struct.pack("<IIQQIIIIIHH", 0x65617407, 1, 1_000, 0, 0, message if action is None else action, 7, 0, 0, 0,
+                       len(text)) + text
+
+
+@pytest.mark.parametrize("torn", [trace_message(b"torn", action=0), bytes(48) + b"torn"], ids=["action", "header"])
+def test_cfq_messages_says_that_a_message_was_read_while_it_was_written(tmp_path: Path, torn: bytes) -> None:
+    build_programs(kselftests("cfq"), ["cfq_messages"], tmp_path)
+    whole = trace_message(b"one") + trace_message(b"two")
+    for trace, code in ((whole, 0), (trace_message(b"one") + torn + trace_message(b"two"), 2)):
+        done = subprocess.run([tmp_path / "cfq_messages"], input=trace, capture_output=True, check=False)
+        assert (done.returncode, done.stdout) == (code, b"1000 7 one\n1000 7 two\n")
 
 
 def test_requests_of_a_reservation_that_merge_are_counted_once(kernel: Path, tmp_path: Path) -> None:
