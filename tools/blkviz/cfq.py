@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What CFQ said of its queues: slices, classes, and values such as tokens and deadlines."""
+"""What CFQ said of its queues: slices, classes, and values such as tokens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .requests import Matcher
 from .tables import UNKNOWN, Series, Slices, columns
 
 # The values of each panel, by the word in the messages.
-KEYS = {panel.name: panel.values.key for panel in PANELS if panel.values}
+KEYS = {panel.name: panel.values.key for panel in PANELS if panel.values and panel.values.key}
 
 
 class Scheduler:
@@ -37,11 +37,13 @@ class Scheduler:
         if "rate" in said.values:
             self.rates[said.pid] = said.values["rate"]
         before = self.sent.pop((said.pid, said.sync), None)
+        left = said.values.get("deadline_us")
+        deadline = UNKNOWN if left is None else time + left * 1000
         if said.verb == "dispatch" and said.sector >= 0:
-            requests.announce(event, said.sector, said.cls)
+            requests.announce(event, said.sector, said.cls, deadline)
             self.sent[said.pid, said.sync] = said.sector
         elif said.verb == "tokens" and before is not None:
-            requests.more_said(event, before)
+            requests.more_said(event, before, deadline)
         elif said.verb == "idle":
             self.values["idles"].append((said.pid, time, said.values.get("window_us", 0)))
         elif said.verb == "preempted":

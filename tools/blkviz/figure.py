@@ -3,7 +3,7 @@
 
 After figure 2.8 of Lunde, Improving Disk I/O Performance on Linux (2009): for each
 process its figures, two histograms and a time line; below them the head's position,
-the class that is served, CFQ's slices, tokens and deadlines where the trace has them,
+the class that is served, CFQ's slices, tokens and slack where the trace has them,
 and the throughput. All of it is of the range of time that is drawn.
 """
 
@@ -23,7 +23,7 @@ from tools.base.files import write_whole
 from . import figures, messages, records
 from .errors import NoTraceError
 from .panels import PANELS, Panel
-from .tables import CACHED, CACHED_BELOW_NS, KINDS, SEEK, SEEK_ABOVE_NS, SEQUENTIAL, UNFINISHED, Model, Process
+from .tables import CACHED, CACHED_BELOW_NS, KINDS, MISSED, SEEK, SEEK_ABOVE_NS, SEQUENTIAL, UNFINISHED, Model, Process
 
 MOST = 16
 GAP_INCHES = 0.2  # between panels: a legend has room there
@@ -157,6 +157,9 @@ def time_line(axes: Any, found: Model, process: Process, t0: float, t1: float) -
         from matplotlib.collections import LineCollection
         axes.add_collection(LineCollection(list(lines), colors=KIND_COLOURS[kind], linestyles=KIND_LINES[kind],
                                            linewidths=0.7, rasterized=len(places) > 20000))
+    late = done[mine & ((requests.flags & MISSED) != 0)]
+    axes.plot(late, np.full(len(late), 0.12), linestyle="none", marker="x", markersize=4, color="black",
+              label="too late")
     lost_bands(axes, found)
     axes.set_ylim(0, 1)
     _bare(axes)
@@ -165,6 +168,8 @@ def time_line(axes: Any, found: Model, process: Process, t0: float, t1: float) -
              f"{_size(bandwidth)}/s" + (f" of {_size(request_bytes)}" if request_bytes else "")]
     if process.reserved:
         facts.append(f"reserved {_size(process.reserved)}/s")
+    if process.missed:
+        facts.append(f"{process.missed:,} of {process.met + process.missed:,} too late")
     if files:
         facts.append(f"{files:.3g} files/s")
     place = axes.get_position()

@@ -19,6 +19,7 @@ from .tables import (
     CACHED_BELOW_NS,
     KINDS,
     LOST_COMPLETION,
+    MISSED,
     NO_COMPLETION,
     NO_DISPATCH,
     NO_ENTER,
@@ -33,8 +34,8 @@ from .tables import (
 )
 
 # with what is built, for those who read a trace
-__all__ = ["CACHED", "CACHED_BELOW_NS", "KINDS", "LOST_COMPLETION", "NO_COMPLETION", "NO_DISPATCH", "NO_ENTER",
-           "NO_LEAVE", "SEEK", "SEEK_ABOVE_NS", "SEQUENTIAL", "UNFINISHED", "UNKNOWN", "Model", "Process",
+__all__ = ["CACHED", "CACHED_BELOW_NS", "KINDS", "LOST_COMPLETION", "MISSED", "NO_COMPLETION", "NO_DISPATCH",
+           "NO_ENTER", "NO_LEAVE", "SEEK", "SEEK_ABOVE_NS", "SEQUENTIAL", "UNFINISHED", "UNKNOWN", "Model", "Process",
            "build", "clock", "names", "problems_of"]
 
 
@@ -54,8 +55,10 @@ def build(trace: Trace, notes: Notes | None = None, device: int | None = None,
     lost, noted = sorted(trace.lost, key=lambda one: one.start), clock(events) or notes.clock
     matcher, calls, scheduler = Matcher(), Stacks(start), Scheduler(start)
     _walk(events, matcher, calls, scheduler, lost)
+    requests = matcher.result(end)
     model = Model(events, start, end, device, (noted[1] + start - noted[0]) / 1e9 if noted else None,
-                  matcher.result(end), calls.result(end), scheduler.result(end), scheduler.series(), [], lost,
+                  requests, calls.result(end), scheduler.result(end), scheduler.series() | {"slack": requests.slack()},
+                  [], lost,
                   notes.dropped, [str(problem) for problem in trace.problems], hints)
     if trace.unknown_actions:
         model.problems.append(f"{trace.unknown_actions} events of kinds that this viewer does "

@@ -17,9 +17,9 @@ from .tables import Model
 
 @dataclass(frozen=True)
 class Values:
-    """Values by process, as CFQ's messages have them.
+    """Values by process.
 
-    @key: the word before the number in a message
+    @key: the word before the number in a message; "": no message has them, model.py does
     @label: what the picture's scale says
     @unit: bytes or us
     @line: whether a value holds until the next one; otherwise each is a mark, a cross below zero
@@ -74,8 +74,8 @@ PANELS = (
           52, 0.6, needs="slices"),
     Panel("tokens", "BW tokens", "Bytes that may be asked for at once; below zero: to be paid first.", 90, 0.9,
           values=Values("tokens", "tokens", "bytes", line=True)),
-    Panel("deadlines", "BW deadlines", "Time left at dispatch until the data is to be there; ✕ below zero: too late.",
-          90, 0.9, values=Values("deadline_us", "deadline", "us", line=False)),
+    Panel("slack", "BW slack", "What was left to the deadline when the data was there; ✕ below zero: too late.",
+          90, 0.9, values=Values("", "slack", "us", line=False)),
     # Perfetto has the bytes of each request
     Panel("throughput", "Throughput", "Grey: all processes shown. Long dashes: reserved.", 170, 1.4, perfetto=False),
 )

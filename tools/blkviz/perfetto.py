@@ -3,7 +3,7 @@
 
 Times are microseconds from the beginning. A process's system calls are slices of its
 thread, its requests asynchronous slices (they overlap); CFQ's slices are a thread of
-the process that stands for the disk; head position, tokens and deadlines are
+the process that stands for the disk; head position, tokens and slack are
 counters. Perfetto drops what has a negative pid and gives pid 0 a meaning of its own,
 so the disk, and a process that nothing names, get numbers that no process can have.
 """
@@ -27,7 +27,7 @@ def document(found: Model) -> str:
     events = _names(found) + _calls(found) + _requests(found)
     for panel in PANELS:
         if panel.values:
-            events += _values(found, panel.name, panel.values.key)
+            events += _values(found, panel.name, panel.values.key or f"{panel.name}_{panel.values.unit}")
         elif panel.perfetto:
             events += TRACKS[panel.name](found)
     return json.dumps({"displayTimeUnit": "ns", "traceEvents": events}, separators=(",", ":"))
@@ -69,6 +69,8 @@ def _requests(found: Model) -> list[dict[str, Any]]:
         common = {"cat": "request", "id": i, "name": f"{io} {KINDS[kinds[i]]}"} | _owner(int(requests.pid[i]))
         args = {"sector": int(requests.sector[i]), "bytes": int(requests.length[i]),
                 "class": messages.CLASSES[requests.cls[i]]}
+        if requests.deadline[i] >= 0:
+            args["slack_us"] = (int(requests.deadline[i]) - int(requests.completed[i])) / 1000
         if requests.queued[i] >= 0:
             args["queue_us"] = (int(requests.dispatched[i]) - int(requests.queued[i])) / 1000
         events.append(common | {"ph": "b", "ts": _us(found, int(requests.dispatched[i])), "args": args})

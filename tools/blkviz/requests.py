@@ -9,12 +9,13 @@ dispatched by the sectors that this covers, which also follows merges and splits
 from __future__ import annotations
 
 from array import array
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
 
 from . import records
-from .tables import LOST_COMPLETION, NO_COMPLETION, NO_DISPATCH, UNKNOWN, Requests
+from .tables import LOST_COMPLETION, MISSED, NO_COMPLETION, NO_DISPATCH, UNKNOWN, Requests
 
 T = TypeVar("T")
 
@@ -27,6 +28,15 @@ class Bio:
     def __init__(self, end: int, pid: int, queued: int, origin: tuple[int, ...]) -> None:
         self.end, self.pid, self.queued, self.origin = end, pid, queued, origin
         self.events = list(origin)
+
+
+@dataclass
+class Announced:
+    """What CFQ has said of a request before it is dispatched; `deadline`: ns, or UNKNOWN."""
+
+    events: list[int]
+    cls: int
+    deadline: int
 
 
 class Queues(Generic[T]):
@@ -69,7 +79,7 @@ class Matcher:
     """Puts the events of a device together to requests, one event after the other."""
 
     COLUMNS = ("pid", "queued", "dispatched", "completed", "sector", "length", "category",
-               "error", "cls", "flags")
+               "error", "cls", "flags", "deadline")
 
     def __init__(self) -> None:
         self.columns = {name: array("q") for name in self.COLUMNS}
@@ -79,7 +89,7 @@ class Matcher:
         self.in_flight: dict[int, Queues[int]] = {way: Queues() for way in (0, records.WRITE)}
         self.left: dict[int, int] = {}
         self.requeued: dict[int, Queues[int]] = {way: Queues() for way in (0, records.WRITE)}
-        self.announced: dict[int, tuple[list[int], int]] = {}
+        self.announced: dict[int, Announced] = {}
         self.lost_until = UNKNOWN
 
     # --- before the dispatch ---
@@ -98,14 +108,15 @@ class Matcher:
         if bio:
             bio.events.append(event)
 
-    def announce(self, event: int, sector: int, cls: int) -> None:
-        """CFQ says that it dispatches what begins there, and in which class."""
-        self.announced[sector] = ([event], cls)
+    def announce(self, event: int, sector: int, cls: int, deadline: int) -> None:
+        """CFQ says what it dispatches, in which class, and when the data is to be there, or UNKNOWN."""
+        self.announced[sector] = Announced([event], cls, deadline)
 
-    def more_said(self, event: int, sector: int) -> None:
+    def more_said(self, event: int, sector: int, deadline: int) -> None:
         """One more message about a request that is about to be dispatched."""
         if announced := self.announced.get(sector):
-            announced[0].append(event)
+            announced.events.append(event)
+            announced.deadline = deadline
 
     def split(self, event: int, sector: int, length: int, write: int) -> None:
         """The first part of a bio becomes one of its own."""
@@ -134,8 +145,9 @@ class Matcher:
             self.columns["dispatched"][request] = time
         self.events[request].append(event)
         if (announced := self.announced.pop(sector, None)) is not None:
-            self.columns["cls"][request] = announced[1]
-            self.events[request] += announced[0]
+            self.columns["cls"][request] = announced.cls
+            self.columns["deadline"][request] = announced.deadline
+            self.events[request] += announced.events
         # What was lost may have been the completion of the one before.
         for flying in self.in_flight.values():
             while ((older := flying.first(sector)) is not None
@@ -163,7 +175,7 @@ class Matcher:
              category: int) -> int:
         owner = bios[0].pid if bios else pid
         queued = min((bio.queued for bio in bios), default=UNKNOWN)
-        row = (owner, queued, time, UNKNOWN, sector, length, category, 0, 0, 0)
+        row = (owner, queued, time, UNKNOWN, sector, length, category, 0, 0, 0, UNKNOWN)
         for name, value in zip(self.COLUMNS, row, strict=True):
             self.columns[name].append(value)
         self.events.append([event for bio in bios for event in bio.events])
@@ -214,6 +226,8 @@ class Matcher:
         open_end = columns["completed"] == UNKNOWN
         columns["flags"][open_end] |= NO_COMPLETION
         columns["completed"][open_end] = last
+        due = (columns["deadline"] != UNKNOWN) & (columns["flags"] == 0)
+        columns["flags"][due & (columns["completed"] > columns["deadline"])] |= MISSED
         order = np.argsort(columns["dispatched"], kind="stable")
         lists = [sorted(self.events[i]) for i in order.tolist()]
         first = np.zeros(len(lists) + 1, dtype=np.int64)

@@ -23,7 +23,7 @@ SEEK_ABOVE_NS = 5_000_000
 KINDS = ("cached", "sequential", "seek", "unfinished")
 
 # Flags of a request.
-NO_DISPATCH, NO_COMPLETION, LOST_COMPLETION = 1, 2, 4
+NO_DISPATCH, NO_COMPLETION, LOST_COMPLETION, MISSED = 1, 2, 4, 8
 
 # Flags of a call.
 NO_ENTER, NO_LEAVE = 1, 2
@@ -34,7 +34,8 @@ class Requests:
     """One row a request, by the time of dispatch.
 
     `events` has the numbers of the events of all requests, those of request i from
-    `first_event[i]` to `first_event[i + 1]`.
+    `first_event[i]` to `first_event[i + 1]`. `deadline`: by when a reservation
+    has the data, as CFQ said when it dispatched it, or UNKNOWN.
     """
 
     pid: NDArray[np.int64]
@@ -47,6 +48,7 @@ class Requests:
     error: NDArray[np.int64]
     cls: NDArray[np.int64]
     flags: NDArray[np.int64]
+    deadline: NDArray[np.int64]
     first_event: NDArray[np.int64]
     events: NDArray[np.int64]
 
@@ -66,6 +68,18 @@ class Requests:
         """Those of which both ends were seen."""
         whole: NDArray[np.bool_] = self.ended() & ((self.flags & NO_DISPATCH) == 0)
         return whole
+
+    def judged(self) -> NDArray[np.bool_]:
+        """Those that had a deadline and are known to have met or missed it."""
+        known: NDArray[np.bool_] = self.finished() & (self.deadline != UNKNOWN)
+        return known
+
+    def slack(self) -> Series:
+        """What was left to their deadlines when the data was there, us, by the time of completion; missed: below 0."""
+        which = np.flatnonzero(self.judged())
+        which = which[np.argsort(self.completed[which], kind="stable")]
+        left = (self.deadline[which] - self.completed[which]) // 1000
+        return Series(self.pid[which], self.completed[which], left)
 
     def d2c(self) -> NDArray[np.int64]:
         """Time in the drive, ns; UNKNOWN where an end is missing."""
@@ -133,7 +147,7 @@ class Slices:
 
 @dataclass
 class Series:
-    """Values that CFQ says of a process: tokens (bytes), deadlines (us), idle waits (us)."""
+    """Values of a process: tokens (bytes), slack (us), idle waits (us)."""
 
     pid: NDArray[np.int64]
     time: NDArray[np.int64]
@@ -148,7 +162,8 @@ class Process:
     """Who did I/O, and how much a second of the time that it was there.
 
     From its first request or call, `first`, to the end of its last, `last` (ns of the recording), and a `pause`
-    as it made between them: a stream that reads once a second is there for a second after it read.
+    as it made between them: a stream that reads once a second is there for a second after it read. `met`, `missed`:
+    its requests with a deadline, by whether their data was there in time.
     """
 
     pid: int
@@ -165,6 +180,8 @@ class Process:
     first: int = 0
     last: int = 0
     pause: int = 0
+    met: int = 0
+    missed: int = 0
 
     def time_in(self, t0: float, t1: float) -> float:
         """How much of [t0, t1] it was there, ns."""

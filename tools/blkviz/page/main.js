@@ -11,6 +11,7 @@ const $ = (id) => {
   return found;
 };
 const filter = /** @type {HTMLInputElement} */ ($("filter"));
+const late = /** @type {HTMLInputElement} */ ($("late"));
 const started = performance.now();
 
 // trace, view and what is shown come with load()
@@ -294,6 +295,7 @@ function choose() {
     .map((_, place) => place)
     .filter((place) => {
       const process = trace.processes[place];
+      if (late.checked && !process.missed) return false;
       return text ? `${process.name} ${process.pid}`.toLowerCase().includes(text) : page.checked.has(process.pid);
     });
   page.shown = new Uint8Array(trace.processes.length);
@@ -622,7 +624,7 @@ async function step(direction) {
   const { trace, view } = page;
   const row = page.laneRows.find((one) => one.lane.place === page.focusLane) || page.laneRows[0];
   if (!row) return;
-  const { rows } = row.lane.requests,
+  const { rows } = row.lane.drawn,
     starts = trace.c["r.dispatched"];
   let at =
     page.selected >= 0 && trace.c["r.process"][page.selected] === row.lane.place
@@ -721,6 +723,10 @@ const BUTTONS = {
 
 for (const [id, act] of Object.entries(BUTTONS)) $(id).addEventListener("click", act);
 filter.addEventListener("input", () => choose());
+late.addEventListener("change", () => {
+  page.trace.draw(late.checked);
+  choose();
+});
 addEventListener("resize", () => changed());
 addEventListener("scroll", () => changed(), { passive: true });
 
@@ -732,6 +738,10 @@ async function load(data, text) {
     { columns } = await unpack(text("picture"), data.columns.picture);
   page.timings.unpacked ||= performance.now() - started;
   const trace = new Trace(data, columns, () => text("events"));
+  const missed = trace.processes.some((process) => process.missed);
+  $("late-only").hidden = !missed;
+  late.checked &&= missed;
+  trace.draw(late.checked);
   page.trace = trace;
   if (!page.touched) page.checked = new Set(trace.processes.slice(0, FIRST_LANES).map((process) => process.pid));
   moveView(before, trace);

@@ -156,8 +156,8 @@ function drawLaneSlices(s, trace, lane, view) {
 function drawRequests(s, trace, lane, view) {
   const { g, width, height } = s,
     { c, completed, kind } = trace,
-    rows = lane.requests.rows;
-  const [first, last] = trace.range(rows, c["r.dispatched"], lane.requests.longest, view.t0, view.t1);
+    rows = lane.drawn.rows;
+  const [first, last] = trace.range(rows, c["r.dispatched"], lane.drawn.longest, view.t0, view.t1);
   const columns = requestColumns(trace, rows.subarray(first, last), view, Math.ceil(width)),
     most = last - first > width ? 0 : MOST_A_COLUMN;
   /** @type {number[][]} */
@@ -195,6 +195,24 @@ function drawRequests(s, trace, lane, view) {
   flush();
   paintColumns(g, columns, most, LANE_TOP, Math.floor(height - LANE_BOTTOM));
   paintRequests(g, lines, areas, LANE_TOP, height - LANE_BOTTOM);
+  paintLate(s, trace, rows.subarray(first, last), view);
+}
+
+/**
+ * A cross where the data of a request came after its deadline.
+ * @param {Surface} s @param {Trace} trace @param {Int32Array} rows @param {View} view
+ */
+function paintLate({ g, height }, trace, rows, view) {
+  let before = -9;
+  g.strokeStyle = theme.colours.ink;
+  g.lineWidth = 2;
+  for (const i of rows) {
+    if (!(trace.c["r.flags"][i] & MISSED)) continue;
+    const x = view.x(trace.completed[i]);
+    if (Math.abs(x - before) < 2) continue;
+    mark(g, UNFINISHED, x, height - LANE_BOTTOM - 4, 4);
+    before = x;
+  }
 }
 
 /**
@@ -307,9 +325,9 @@ function drawSelected(s, trace, i, view) {
  */
 function requestAt(trace, lane, view, x, y, height) {
   const { c, completed } = trace,
-    rows = lane.requests.rows;
+    rows = lane.drawn.rows;
   const part = Math.min(1, Math.max(0, (y - LANE_TOP) / (height - LANE_TOP - LANE_BOTTOM)));
-  const [first, last] = trace.range(rows, c["r.dispatched"], lane.requests.longest, view.time(x - 6), view.time(x + 6));
+  const [first, last] = trace.range(rows, c["r.dispatched"], lane.drawn.longest, view.time(x - 6), view.time(x + 6));
   let best = -1,
     distance = 6;
   for (let n = first; n < last; n++) {
@@ -604,7 +622,7 @@ function drawIdles(g, trace, view, shown, height) {
   }
 }
 
-// --- tokens and deadlines ---
+// --- tokens and slack ---
 
 /**
  * Lines, or marks, of values by process; those below zero are marked with a cross.

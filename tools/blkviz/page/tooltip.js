@@ -113,6 +113,9 @@ function requestFacts(trace, i) {
   else if (flags & 4) facts.push("its completion was lost");
   else facts.push(`dispatch to completion ${formatSpan(c["r.in_drive"][i])}`);
   if (c["r.cls"][i]) facts.push(`class ${head.classes[c["r.cls"][i]]}`);
+  const slack = c["r.slack"][i];
+  if (flags & MISSED) facts.push(`${formatSpan(-slack)} after its deadline`);
+  else if (slack) facts.push(`${formatSpan(slack)} before its deadline`);
   const error = c["r.error"][i];
   if (error) facts.push(`error ${ERRORS[65536 - error] || 65536 - error}`);
   return facts.join(", ");

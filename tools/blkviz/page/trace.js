@@ -9,6 +9,7 @@ const CACHED = 0,
 const KINDS = ["cached", "sequential", "seek", "unfinished"];
 const NOT_WHOLE = 7,
   NO_DISPATCH = 1,
+  MISSED = 8,
   OPEN = 6;
 
 const NO_ROWS = { rows: new Int32Array(0), longest: 0 };
@@ -46,9 +47,16 @@ class Trace {
     this.calls = columns["c.start"].length;
     this.prepareRequests();
     /** @type {Lane[]} */
-    this.lanes = this.processes.map((process, place) => ({ process, place, requests: NO_ROWS, calls: NO_ROWS }));
+    this.lanes = this.processes.map((process, place) => ({
+      process,
+      place,
+      requests: NO_ROWS,
+      drawn: NO_ROWS,
+      calls: NO_ROWS,
+    }));
     this.fillLanes("requests", columns["r.process"], columns["r.dispatched"], this.completed);
     this.fillLanes("calls", columns["c.process"], columns["c.start"], this.callEnd);
+    this.draw(false);
     this.slices = rowsByPid(columns["s.pid"]);
     this.longest = this.lanes.reduce((most, lane) => Math.max(most, lane.requests.longest), 0);
     this.overview = new Float64Array(400);
@@ -111,6 +119,18 @@ class Trace {
       const mine = this.lanes[process[i]][what];
       mine.rows[fill[process[i]]++] = i;
       mine.longest = Math.max(mine.longest, end[i] - start[i]);
+    }
+  }
+
+  /**
+   * Which requests the lanes show: all, or those that missed their deadlines.
+   * @param {boolean} lateOnly
+   */
+  draw(lateOnly) {
+    const flags = this.c["r.flags"];
+    for (const lane of this.lanes) {
+      const { rows, longest } = lane.requests;
+      lane.drawn = lateOnly ? { rows: rows.filter((i) => flags[i] & MISSED), longest } : lane.requests;
     }
   }
 

@@ -25,6 +25,8 @@ interface Process {
   first: number;
   last: number;
   pause: number;
+  met: number;
+  missed: number;
 }
 
 /** A row of the table in panels.py; `note` is said in place of what the trace has not. */
@@ -73,6 +75,7 @@ interface Lane {
   process: Process;
   place: number;
   requests: LaneRows;
+  drawn: LaneRows; // requests, or those of them that are asked for
   calls: LaneRows;
 }
 

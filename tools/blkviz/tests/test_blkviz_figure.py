@@ -71,7 +71,7 @@ def inside(times: Any, shown: Model) -> Any:
 def test_all_that_the_trace_has_is_drawn(
     compose: Callable[..., dict[str, Any]], whole: dict[str, Any], found: Model
 ) -> None:
-    below = ["position", "classes", "slices", "tokens", "deadlines", "throughput"]
+    below = ["position", "classes", "slices", "tokens", "slack", "throughput"]
     assert [name for name in whole if "-" not in name] == below
     of_each = {f"{what}-{process.pid}" for process in found.processes for what in ("lane", "reads", "drive")}
     assert of_each == set(whole) - set(below)
@@ -82,7 +82,7 @@ def test_all_that_the_trace_has_is_drawn(
     assert [name for name in unreserved if "-" not in name] == ["position", "classes", "slices", "throughput"]
 
 
-def test_tokens_and_deadlines_are_those_of_the_trace(whole: dict[str, Any], found: Model, tmp_path: Path) -> None:
+def test_tokens_and_slack_are_those_of_the_trace(whole: dict[str, Any], found: Model, tmp_path: Path) -> None:
     drawn = {line.get_label(): line for line in lines_of(whole["tokens"], marked=False)}
     assert set(drawn) == {"S0 8590", "S1 8591"}
     for name, line in drawn.items():
@@ -95,14 +95,14 @@ def test_tokens_and_deadlines_are_those_of_the_trace(whole: dict[str, Any], foun
         expected = np.concatenate((values[[before]], values[those]))
         assert list(line.get_ydata()[:len(expected)]) == pytest.approx(list(expected))
         assert line.get_drawstyle() == "steps-post" and line.get_xdata()[0] < T0
-    marks = lines_of(whole["deadlines"], marked=True)
-    values = found.series["deadlines"].value[inside(found.series["deadlines"].time, found)] / 1000
+    marks = lines_of(whole["slack"], marked=True)
+    values = found.series["slack"].value[inside(found.series["slack"].time, found)] / 1000
     assert sorted(np.concatenate([line.get_ydata() for line in marks])) == pytest.approx(sorted(values))
     late = np.concatenate([line.get_ydata() for line in marks if line.get_marker() == "x"])
     assert (values < 0).any() and sorted(late) == pytest.approx(sorted(values[values < 0]))
     figure.draw(found, tmp_path / "a.svg", "title", T0, T1, [])
     text = svg_text(tmp_path / "a.svg")
-    assert "tokens, MiB" in text and "deadline, ms" in text and "too late" in text
+    assert "tokens, MiB" in text and "slack, ms" in text and "too late" in text
 
 
 def test_head_moves_along_a_thin_line_under_the_marks(whole: dict[str, Any], found: Model) -> None:
@@ -172,7 +172,7 @@ def test_legends_cover_nothing(compose: Callable[..., dict[str, Any]], whole: di
         drawn = next(iter(axes.values())).figure
         drawn.canvas.draw()
         legends = {name: one.get_legend().get_window_extent() for name, one in axes.items() if one.get_legend()}
-        assert set(legends) == {"position", "tokens", "deadlines", "throughput"} & set(axes)
+        assert set(legends) == {"position", "tokens", "slack", "throughput"} & set(axes)
         title = drawn._suptitle.get_window_extent()
         for name, legend in legends.items():
             assert not any(legend.overlaps(one.get_window_extent()) for one in axes.values()), name
@@ -196,7 +196,7 @@ def test_panels_are_those_of_the_processes(compose: Callable[..., dict[str, Any]
     assert [text.get_text() for text in axes["throughput"].get_xticklabels() if text.get_visible()]
     # a range without such a message
     drawn = figure.compose(found, "the title", found.seconds + 1, found.seconds + 2, [])
-    (deadlines,) = [axes for axes in drawn.axes if axes.get_label() == "deadlines"]
-    assert "no such message" in deadlines.texts[0].get_text()
+    (slack,) = [axes for axes in drawn.axes if axes.get_label() == "slack"]
+    assert "no such message" in slack.texts[0].get_text()
     with pytest.raises(NoTraceError, match="no such process"):
         compose(found, ["nobody"])

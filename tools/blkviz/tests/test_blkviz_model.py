@@ -328,7 +328,7 @@ def test_slices_and_what_cfq_tells_of_them() -> None:
     assert [messages.CLASSES[one] for one in slices.cls] == ["BW", "RT"]
     assert [messages.CLASSES[one] for one in found.requests.cls] == ["BW"]
     assert letters(found, 0) == "mDC"
-    assert values_of(found, "tokens", "deadlines") == [[100], [-7]]
+    assert values_of(found, "tokens", "slack") == [[100], [-8]]
     assert (found.series["idles"].time.tolist(), found.series["preemptions"].value.tolist()) == ([160], [9])
     assert found.processes[0].cls == "BW2"
 
@@ -348,8 +348,23 @@ def test_tokens_rate_and_deadline_of_a_request() -> None:
     assert [letters(found, 0), letters(found, 1)] == ["QmmDC", "QmmDC"]
     assert [said_of(found, request)[1] for request in (0, 1)] == [
         "cfq 7S BW2 tokens 5 rate 3145728 deadline_us 40", "cfq 7S BW2 tokens -6 deadline_us -3"]
-    assert values_of(found, "tokens", "deadlines") == [[5, -6, 1], [40, -3, 1]]
+    assert values_of(found, "tokens", "slack") == [[5, -6, 1], [39, -4]]
+    assert [(one.met, one.missed) for one in found.processes] == [(1, 1)]
+    assert (found.requests.flags & tables.MISSED != 0).tolist() == [False, True]
     assert [(one.name, one.reserved) for one in found.processes] == [("player", 3145728)]
+
+
+def test_nobody_knows_whether_a_request_was_late_whose_end_is_missing() -> None:
+    writer = synth.Writer()
+    for sector, end in ((100, ISSUE), (200, COMPLETE)):
+        writer.event(sector, QUEUE, sector, 4096, pid=7)
+        writer.message(sector + 1, f"cfq 7S BW2 dispatch {sector}+8 queued 0 in drive 1")
+        writer.message(sector + 1, "cfq 7S BW2 tokens 5 rate 9000 deadline_us -1")
+        writer.event(sector + 2, end, sector, 4096)
+    writer.event(9000, QUEUE, 300, 4096, pid=7)
+    found = built(writer)
+    assert (found.requests.flags & tables.MISSED).tolist() == [0, 0]
+    assert (len(found.series["slack"]), found.processes[0].met, found.processes[0].missed) == (0, 0, 0)
 
 
 def test_the_deadline_of_a_merged_request() -> None:

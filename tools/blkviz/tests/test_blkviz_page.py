@@ -222,7 +222,7 @@ def test_every_panel_is_drawn(show: Callable[..., Any], found: model.Model, sche
     panels = {"#classes": {messages.CLASSES[cls].lower() for cls in found.requests.cls.tolist()},
               "#slices": {messages.CLASSES[cls].lower() for cls in found.slices.cls.tolist()},
               "#tokens": {f"p{rank}" for rank in range(len(set(found.series["tokens"].pid.tolist())))},
-              "#deadlines": {f"p{rank}" for rank in range(len(set(found.series["deadlines"].pid.tolist())))},
+              "#slack": {f"p{rank}" for rank in range(len(set(found.series["slack"].pid.tolist())))},
               "#throughput": {f"p{rank}" for rank in range(6)}}
     for row, names in panels.items():
         look_at(tab, row)
@@ -269,12 +269,12 @@ def test_tokens_are_held_between_their_messages(show: Callable[..., Any], found:
 
 def test_legend_has_what_is_drawn(show: Callable[..., Any], found: model.Model) -> None:
     tab = show(found)
-    for row, at_the_edge in (("#tokens", True), ("#deadlines", False)):
+    for row, at_the_edge in (("#tokens", True), ("#slack", False)):
         counts = [coloured(tab, row, ("p0",), left=left, canvas=".info canvas")["p0"] for left in (0, 25)]
         assert counts[0] > 3 and bool(counts[1]) == at_the_edge, (row, counts)
     # the filter makes the panels anew
     tab.fill("#filter", "s")
-    for row in ("#tokens", "#deadlines", "#throughput"):
+    for row in ("#tokens", "#slack", "#throughput"):
         assert coloured(tab, row, ("p0",), left=0, canvas=".info canvas")["p0"] > 3, row
 
 
@@ -404,7 +404,7 @@ def test_zoom_in_one_panel_is_drawn_in_the_others(show: Callable[..., Any], foun
         return {row: hashlib.sha256(text.encode()).hexdigest() for row, text in zip(rows, texts, strict=True)}
 
     tab = show(found)
-    rows = ["#time", "#lane-8590", "#position", "#classes", "#slices", "#tokens", "#deadlines", "#throughput"]
+    rows = ["#time", "#lane-8590", "#position", "#classes", "#slices", "#tokens", "#slack", "#throughput"]
     # one lane, so that all of them are on the screen
     tab.fill("#filter", "s0")
     assert tab.evaluate("document.querySelector('#throughput').getBoundingClientRect().bottom < innerHeight")
@@ -506,6 +506,34 @@ def test_keys_go_from_request_to_request(show: Callable[..., Any], found: model.
     assert tab.evaluate("blkviz.page.selected") == first
     tab.keyboard.press("Escape")
     assert tab.evaluate("blkviz.page.selected") == -1
+
+
+def test_late_only_leaves_the_requests_that_missed_their_deadlines(show: Callable[..., Any]) -> None:
+    writer = synth.Writer()
+    for number, pid in enumerate((7, 8, 7, 9)):
+        sent, sector, left = 100_000_000 * number, 1000 * number, {7: 1, 8: 50_000, 9: None}[pid]
+        writer.event(sent, records.QUEUE, sector, 4096, pid=pid)
+        writer.message(sent + 1, f"cfq {pid}S BW2 dispatch {sector}+8 queued 0 in drive 1")
+        if left:
+            writer.message(sent + 1, f"cfq {pid}S BW2 tokens 5 rate 9000 deadline_us {left * (1 if sent else 90_000)}")
+        writer.event(sent + 2, records.ISSUE, sector, 4096, pid=pid)
+        writer.event(sent + 4_000_000, records.COMPLETE, sector, 4096, pid=pid)
+    tab = show(model_of(writer))
+    assert tab.evaluate("[...document.querySelectorAll('[id^=lane-]')].map((lane) => lane.id)") == [
+        "lane-7", "lane-8", "lane-9"]
+    drawn = "page.trace.lanes.map((lane) => [lane.process.pid, lane.drawn.rows.length])"
+    assert dict(tab.evaluate(f"blkviz.{drawn}")) == {7: 2, 8: 1, 9: 1}
+    tab.check("#late")
+    assert tab.evaluate("[...document.querySelectorAll('[id^=lane-]')].map((lane) => lane.id)") == ["lane-7"]
+    assert dict(tab.evaluate(f"blkviz.{drawn}")) == {7: 1, 8: 0, 9: 0}
+    look_at(tab, "#lane-7")
+    tab.uncheck("#late")
+    assert dict(tab.evaluate(f"blkviz.{drawn}")) == {7: 2, 8: 1, 9: 1}
+
+
+def test_late_only_is_not_offered_where_nothing_is_late(show: Callable[..., Any]) -> None:
+    tab = show(model_of(synth.make(2000, messages=False)))
+    assert not tab.is_visible("#late")
 
 
 def test_filter_leaves_the_processes_that_match(show: Callable[..., Any], found: model.Model) -> None:
