@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What administrators.md's sum admits is served in time, on four disks.
+"""What administrators.md's sum admits is served in time, on four disks, and what io.bw.model does.
 
-The load is that of streams-limit and players, with as many streams of 1 MiB/s as the sum
-admits. The delay that is reserved is a step shorter than the second in which a read has to
+The load is that of streams-limit and players, with as many streams of 1 MiB/s as the sum, or
+the kernel with that disk's model, admits. The delay that is reserved is a step shorter than the second in which a read has to
 be there, as the page says.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
 from tools.disk import capacity, characteristics, presets
-from tools.lab import cli, job, runner, units
+from tools.lab import cgroups, cli, job, runner, units
 from tools.lab.features import probe
 from tools.lab.results import Result
-from tools.lab.scenario import Group, Priority
+from tools.lab.scenario import Group, Priority, Scenario
 from tools.lab.units import MIB
 from tools.vm import uml
 
@@ -53,12 +54,50 @@ def group_of(group: Group, hd: int) -> Group:
     return dataclasses.replace(group, raw=raw, priorities=priorities)
 
 
+def line(count: int, mib: int) -> str:
+    """What io.bw says of so many streams in a control group."""
+    return f"bps={count * mib * MIB} delay={DELAY_MS * 1000} streams={count}"
+
+
+def model(disk: str) -> str:
+    known = characteristics.compute(presets.load(disk).attributes)
+    return f"bps={int(capacity.inner_mib(known) * MIB)} seek={int(capacity.positioning_ms(known) * 1000)}"
+
+
+def admitted_by_kernel(kernel: Path, out: Path, disk: str) -> int:
+    """Streams of 1 MiB/s in a control group, beside those of 3 MiB/s in another."""
+    out.mkdir()
+    console = uml.run_commands(f"""
+mount -t cgroup2 cgroup2 /sys/fs/cgroup && cd /sys/fs/cgroup && echo +io > cgroup.subtree_control && mkdir hd dvd
+(cd "$OLDPWD" && exec tools/disk/disk create {disk} --name d)
+echo cfq > /sys/block/d/queue/scheduler
+read -r dev < /sys/block/d/dev
+echo "$dev {model(disk)}" > io.bw.model && echo "$dev {line(DISKS[disk], 3)}" > hd/io.bw || exit
+count=0
+while echo "$dev bps=$(((count + 1) * {MIB})) delay={DELAY_MS * 1000} streams=$((count + 1))" > dvd/io.bw
+do
+	count=$((count + 1))
+done 2> "$OUT/said"
+echo $count > "$OUT/count"
+""", out, kernel)
+    assert (out / "count").is_file(), console
+    assert "No space left" in (out / "said").read_text()
+    return int((out / "count").read_text())
+
+
 def late(
-    guests: uml.Guests, monkeypatch: pytest.MonkeyPatch, name: str, disk: str, count: int, where: tuple[float, float]
+    guests: uml.Guests,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    disk: str,
+    count: int,
+    where: tuple[float, float],
+    by_group: bool = False,
 ) -> dict[str, tuple[int, int]]:
     """Reads of reserved streams that were late, and those due, in each run of a scenario.
 
     @count: streams of 1 MiB/s
+    @by_group: reserved by two control groups, in place of each process's class
     """
     begin, end = where
     size = int(presets.load(disk).attributes["size"]) * MIB
@@ -76,6 +115,8 @@ def late(
         expects=[],
         views=[],
     )
+    if by_group:
+        scenario = reserved_by_group(scenario, disk, count)
     plan = runner.make_plan(scenario, cli.DISKS, None, None, None, probe(guests))
     found: list[Result] = []
     failed = runner.run_plans([plan], guests, 2, None, lambda _, result: found.append(result), lambda *_: None)
@@ -88,6 +129,21 @@ def late(
         assert len(streams) == DISKS[disk] + count and due >= len(streams) * (SECONDS - 2)
         reads[cell["name"]] = sum(process["misses"] for process in streams), due
     return reads
+
+
+def reserved_by_group(scenario: Scenario, disk: str, count: int) -> Scenario:
+    """Streams are of best effort, in control groups that have reserved what the processes would have."""
+    lines = {"hd": line(DISKS[disk], 3), "dvd": line(count, 1)}
+    files = {cgroups.ROOT: {"io.bw.model": f"DEV {model(disk)}"}}
+    files |= {name: {"io.bw": f"DEV {said}"} for name, said in lines.items()}
+    return dataclasses.replace(
+        scenario,
+        groups=[
+            dataclasses.replace(one, cgroup=one.name.split("-")[0]) if "bw" in one.priorities else one
+            for one in scenario.groups
+        ],
+        configs=[dataclasses.replace(one, policy="be", cgroups=files) for one in scenario.configs],
+    )
 
 
 def check(reads: dict[str, tuple[int, int]]) -> None:
@@ -112,6 +168,16 @@ def test_reads_through_the_page_cache_are_in_time(
     reads = late(guests, monkeypatch, "players", disk, admitted(disk), EVERYWHERE)
     assert len(reads) == STARTS
     check(reads)
+
+
+@pytest.mark.parametrize("disk", DISKS)
+def test_what_the_kernel_admits_for_control_groups_is_in_time(
+    kernel: Path, guests: uml.Guests, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, disk: str
+) -> None:
+    count = admitted_by_kernel(kernel, tmp_path / "out", disk)
+    assert 0 < count <= admitted(disk)
+    check(late(guests, monkeypatch, "streams-limit", disk, count, EVERYWHERE, by_group=True))
+    check(late(guests, monkeypatch, "players", disk, count, EVERYWHERE, by_group=True))
 
 
 def test_what_is_refused_by_a_quarter_is_late(guests: uml.Guests, monkeypatch: pytest.MonkeyPatch) -> None:
