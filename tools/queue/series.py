@@ -17,6 +17,8 @@ from .tree import read_series
 
 TRAILER = re.compile(r"^[A-Z][A-Za-z-]+(?:-by|-to)?: \S|^(?:Link|Fixes|Cc): ")
 LEAST_WORDS = 8  # of a body: fewer cannot say why
+MOST_LINES = 900  # of code, added and removed, that somebody reviews in one patch
+NOT_CODE = re.compile(r"^Documentation/|^tools/testing/|[-_]test\.c$|\.kunitconfig$|^MAINTAINERS$")
 
 
 def series_problems(project: Project) -> list[str]:
@@ -62,6 +64,17 @@ def message_problems(path: Path) -> list[str]:
     elif author not in signers:
         wrong.append(f"From: {author[0]} <{author[1]}> is not among its Signed-off-by")
     return wrong
+
+
+def line_problems(path: Path) -> list[str]:
+    """Whether nobody would review it: too many lines added and removed, of other files than tests and documents."""
+    count, counted = 0, False
+    for line in path.read_text(errors="replace").splitlines():
+        if found := re.match(r"diff --git a/\S+ b/(\S+)$", line):
+            counted = not NOT_CODE.search(found[1])
+        elif counted and re.match(r"[+-](?!\+\+ |-- )", line):
+            count += 1
+    return [f"{count} lines of code; at most {MOST_LINES}: cut it"] if count > MOST_LINES else []
 
 
 def changed_files(patch: str) -> list[str]:

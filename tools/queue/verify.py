@@ -22,7 +22,7 @@ from .groups import group_findings
 from .kernel import OWN, unknown_options
 from .kselftests import KSELFTESTS
 from .scratch import applied, scratch_tree
-from .series import message_problems, series_problems
+from .series import line_problems, message_problems, series_problems
 from .source import fetch
 from .stamps import Stamps
 from .tree import SNIPPET, compare_mirror, format_patches, queue_patches
@@ -42,6 +42,7 @@ def verify(project: Project, kernel: str | None, again: bool = False) -> list[Fi
     base = fetch(project, kernel)
     patches = queue_patches(project)
     messages = [measured("message", path.name, message_problems, path) for path in patches]
+    messages += [measured("lines", path.name, line_problems, path) for path in patches]
     with locked(project.build / ".lock-verify"):
         linux = scratch_tree(project, base)
         am = measured("git am", f"on linux {base.version}",

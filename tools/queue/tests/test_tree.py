@@ -307,6 +307,15 @@ def test_verify_reads_the_message(
     assert any(told in line for line in failed(two_patches))
 
 
+@pytest.mark.parametrize(("lines", "told"), [(900, []), (901, ["901 lines of code; at most 900: cut it"])])
+def test_verify_counts_the_lines_of_code(two_patches: Queue, lines: int, told: list[str]) -> None:
+    files = {name: "int three;\n" * 2000 for name in (
+        "Documentation/block/three.rst", "tools/testing/selftests/three.c", "block/three-test.c")}
+    two_patches.commit("block: three", {"block/three.c": "++three;\n" * lines, **files})
+    two_patches.works("export")
+    assert [line for line in failed(two_patches) if "lines of code" in line] == [f"     {line}" for line in told]
+
+
 def test_verify_sees_an_author_who_did_not_sign(two_patches: Queue) -> None:
     two_patches.commit("block: three", {"block/three.c": "int three;\n"})
     two_patches.git("commit", "-q", "--amend", "--no-edit", "--author=O Ther <o@example.org>")
