@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What administrators.md's sum admits is served in time, on four disks, and what io.bw.model does.
+"""What administrators.md's sum admits is in time on four disks, and what io.bw.model does.
 
 The load is that of streams-limit and players, with as many streams of 1 MiB/s as the sum, or
-the kernel with that disk's model, admits. The delay that is reserved is a step shorter than the second in which a read has to
-be there, as the page says.
+the kernel with that disk's model, admits. The delay that is reserved is a step shorter than
+the second in which a read has to be there, as the page says.
 """
 
 from __future__ import annotations
