@@ -67,6 +67,8 @@ def model(disk: str) -> str:
 def admitted_by_kernel(kernel: Path, out: Path, disk: str) -> int:
     """Streams of 1 MiB/s in a control group, beside those of 3 MiB/s in another."""
     out.mkdir()
+    most = admitted(disk) + 1
+    (out / "lines").write_text("".join(f"{line(count, 1)}\n" for count in range(1, most + 1)))
     console = uml.run_commands(f"""
 mount -t cgroup2 cgroup2 /sys/fs/cgroup && cd /sys/fs/cgroup && echo +io > cgroup.subtree_control && mkdir hd dvd
 (cd "$OLDPWD" && exec tools/disk/disk create {disk} --name d)
@@ -74,10 +76,10 @@ echo cfq > /sys/block/d/queue/scheduler
 read -r dev < /sys/block/d/dev
 echo "$dev {model(disk)}" > io.bw.model && echo "$dev {line(DISKS[disk], 3)}" > hd/io.bw || exit
 count=0
-while echo "$dev bps=$(((count + 1) * {MIB})) delay={DELAY_MS * 1000} streams=$((count + 1))" > dvd/io.bw
+while read -r said && echo "$dev $said" > dvd/io.bw
 do
 	count=$((count + 1))
-done 2> "$OUT/said"
+done 2> "$OUT/said" < "$OUT/lines"
 echo $count > "$OUT/count"
 """, out, kernel)
     assert (out / "count").is_file(), console

@@ -23,7 +23,7 @@ from tools.base.files import write_whole
 from . import figures, messages, records
 from .errors import NoTraceError
 from .panels import PANELS, Panel
-from .tables import CACHED, CACHED_BELOW_NS, KINDS, MISSED, SEEK, SEEK_ABOVE_NS, SEQUENTIAL, UNFINISHED, Model, Process
+from .tables import CACHED, CACHED_BELOW_NS, KINDS, SEEK, SEEK_ABOVE_NS, SEQUENTIAL, UNFINISHED, Model, Process
 
 MOST = 16
 GAP_INCHES = 0.2  # between panels: a legend has room there
@@ -157,7 +157,7 @@ def time_line(axes: Any, found: Model, process: Process, t0: float, t1: float) -
         from matplotlib.collections import LineCollection
         axes.add_collection(LineCollection(list(lines), colors=KIND_COLOURS[kind], linestyles=KIND_LINES[kind],
                                            linewidths=0.7, rasterized=len(places) > 20000))
-    late = done[mine & ((requests.flags & MISSED) != 0)]
+    late = done[mine & (requests.left() < 0)]
     axes.plot(late, np.full(len(late), 0.12), linestyle="none", marker="x", markersize=4, color="black",
               label="too late")
     lost_bands(axes, found)

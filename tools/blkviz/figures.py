@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import records
-from .tables import LOST_COMPLETION, MISSED, Model, Process
+from .tables import LOST_COMPLETION, Model, Process
 
 
 def processes(model: Model, names: dict[int, str]) -> list[Process]:
@@ -17,7 +17,7 @@ def processes(model: Model, names: dict[int, str]) -> list[Process]:
              for pid in np.unique(np.concatenate([requests.pid, calls.pid])).tolist()}
     done = requests.ended()
     _count(found, requests.pid[done], requests.length[done], "requests", "bytes")
-    judged, late = requests.judged(), (requests.flags & MISSED) != 0
+    judged, late = requests.judged(), requests.left() < 0
     _count(found, requests.pid[judged & ~late], None, "met")
     _count(found, requests.pid[late], None, "missed")
     _count(found, calls.pid, None, "calls")

@@ -19,7 +19,6 @@ from .tables import (
     CACHED_BELOW_NS,
     KINDS,
     LOST_COMPLETION,
-    MISSED,
     NO_COMPLETION,
     NO_DISPATCH,
     NO_ENTER,
@@ -34,8 +33,8 @@ from .tables import (
 )
 
 # with what is built, for those who read a trace
-__all__ = ["CACHED", "CACHED_BELOW_NS", "KINDS", "LOST_COMPLETION", "MISSED", "NO_COMPLETION", "NO_DISPATCH",
-           "NO_ENTER", "NO_LEAVE", "SEEK", "SEEK_ABOVE_NS", "SEQUENTIAL", "UNFINISHED", "UNKNOWN", "Model", "Process",
+__all__ = ["CACHED", "CACHED_BELOW_NS", "KINDS", "LOST_COMPLETION", "NO_COMPLETION", "NO_DISPATCH", "NO_ENTER",
+           "NO_LEAVE", "SEEK", "SEEK_ABOVE_NS", "SEQUENTIAL", "UNFINISHED", "UNKNOWN", "Model", "Process",
            "build", "clock", "names", "problems_of"]
 
 

@@ -71,7 +71,7 @@ def picture_chunk(found: Model, places: dict[int, int]) -> Chunk:
     chunk.add("r.dispatched", requests.dispatched - start, delta=True)
     chunk.add("r.in_queue", np.where(requests.queued >= 0, requests.dispatched - requests.queued, -1))
     chunk.add("r.in_drive", requests.completed - requests.dispatched)
-    chunk.add("r.slack", np.where(requests.judged(), requests.deadline - requests.completed, 0))
+    chunk.add("r.slack", requests.left())
     chunk.add("r.sector", requests.sector, delta=True)
     for name in ("length", "category", "error", "cls", "flags"):
         chunk.add(f"r.{name}", getattr(requests, name))

@@ -64,13 +64,14 @@ def _calls(found: Model) -> list[dict[str, Any]]:
 
 def _requests(found: Model) -> list[dict[str, Any]]:
     requests, kinds, events = found.requests, found.requests.kind(), []
+    judged, left = requests.judged(), requests.left()
     for i in np.flatnonzero(requests.finished()).tolist():
         io = records.kind_of_io(int(requests.category[i]))
         common = {"cat": "request", "id": i, "name": f"{io} {KINDS[kinds[i]]}"} | _owner(int(requests.pid[i]))
         args = {"sector": int(requests.sector[i]), "bytes": int(requests.length[i]),
                 "class": messages.CLASSES[requests.cls[i]]}
-        if requests.deadline[i] >= 0:
-            args["slack_us"] = (int(requests.deadline[i]) - int(requests.completed[i])) / 1000
+        if judged[i]:
+            args["slack_us"] = int(left[i]) / 1000
         if requests.queued[i] >= 0:
             args["queue_us"] = (int(requests.dispatched[i]) - int(requests.queued[i])) / 1000
         events.append(common | {"ph": "b", "ts": _us(found, int(requests.dispatched[i])), "args": args})

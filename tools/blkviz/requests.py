@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from . import records
-from .tables import LOST_COMPLETION, MISSED, NO_COMPLETION, NO_DISPATCH, UNKNOWN, Requests
+from .tables import LOST_COMPLETION, NO_COMPLETION, NO_DISPATCH, UNKNOWN, Requests
 
 T = TypeVar("T")
 
@@ -226,8 +226,6 @@ class Matcher:
         open_end = columns["completed"] == UNKNOWN
         columns["flags"][open_end] |= NO_COMPLETION
         columns["completed"][open_end] = last
-        due = (columns["deadline"] != UNKNOWN) & (columns["flags"] == 0)
-        columns["flags"][due & (columns["completed"] > columns["deadline"])] |= MISSED
         order = np.argsort(columns["dispatched"], kind="stable")
         lists = [sorted(self.events[i]) for i in order.tolist()]
         first = np.zeros(len(lists) + 1, dtype=np.int64)

@@ -23,7 +23,7 @@ SEEK_ABOVE_NS = 5_000_000
 KINDS = ("cached", "sequential", "seek", "unfinished")
 
 # Flags of a request.
-NO_DISPATCH, NO_COMPLETION, LOST_COMPLETION, MISSED = 1, 2, 4, 8
+NO_DISPATCH, NO_COMPLETION, LOST_COMPLETION = 1, 2, 4
 
 # Flags of a call.
 NO_ENTER, NO_LEAVE = 1, 2
@@ -74,12 +74,15 @@ class Requests:
         known: NDArray[np.bool_] = self.finished() & (self.deadline != UNKNOWN)
         return known
 
+    def left(self) -> NDArray[np.int64]:
+        """What was left to the deadline when the data was there, ns; below 0: missed; 0 if that is not known, too."""
+        return np.where(self.judged(), self.deadline - self.completed, 0)
+
     def slack(self) -> Series:
-        """What was left to their deadlines when the data was there, us, by the time of completion; missed: below 0."""
+        """The same of those judged, us, by the time of completion."""
         which = np.flatnonzero(self.judged())
         which = which[np.argsort(self.completed[which], kind="stable")]
-        left = (self.deadline[which] - self.completed[which]) // 1000
-        return Series(self.pid[which], self.completed[which], left)
+        return Series(self.pid[which], self.completed[which], self.left()[which] // 1000)
 
     def d2c(self) -> NDArray[np.int64]:
         """Time in the drive, ns; UNKNOWN where an end is missing."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tools.base.cli import ToolError
 
-from .common import Project
+from .common import Project, git_out
 from .tree import read_series
 
 TRAILER = re.compile(r"^[A-Z][A-Za-z-]+(?:-by|-to)?: \S|^(?:Link|Fixes|Cc): ")
@@ -68,12 +68,8 @@ def message_problems(path: Path) -> list[str]:
 
 def line_problems(path: Path) -> list[str]:
     """Whether nobody would review it: too many lines added and removed, of other files than tests and documents."""
-    count, counted = 0, False
-    for line in path.read_text(errors="replace").splitlines():
-        if found := re.match(r"diff --git a/\S+ b/(\S+)$", line):
-            counted = not NOT_CODE.search(found[1])
-        elif counted and re.match(r"[+-](?!\+\+ |-- )", line):
-            count += 1
+    rows = (line.split("\t") for line in git_out(path.parents[1], "apply", "--numstat", path).splitlines())
+    count = sum(int(more) + int(less) for more, less, name in rows if not NOT_CODE.search(name))
     return [f"{count} lines of code; at most {MOST_LINES}: cut it"] if count > MOST_LINES else []
 
 

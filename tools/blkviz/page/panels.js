@@ -207,7 +207,7 @@ function paintLate({ g, height }, trace, rows, view) {
   g.strokeStyle = theme.colours.ink;
   g.lineWidth = 2;
   for (const i of rows) {
-    if (!(trace.c["r.flags"][i] & MISSED)) continue;
+    if (trace.c["r.slack"][i] >= 0) continue;
     const x = view.x(trace.completed[i]);
     if (Math.abs(x - before) < 2) continue;
     mark(g, UNFINISHED, x, height - LANE_BOTTOM - 4, 4);

@@ -114,7 +114,7 @@ function requestFacts(trace, i) {
   else facts.push(`dispatch to completion ${formatSpan(c["r.in_drive"][i])}`);
   if (c["r.cls"][i]) facts.push(`class ${head.classes[c["r.cls"][i]]}`);
   const slack = c["r.slack"][i];
-  if (flags & MISSED) facts.push(`${formatSpan(-slack)} after its deadline`);
+  if (slack < 0) facts.push(`${formatSpan(-slack)} after its deadline`);
   else if (slack) facts.push(`${formatSpan(slack)} before its deadline`);
   const error = c["r.error"][i];
   if (error) facts.push(`error ${ERRORS[65536 - error] || 65536 - error}`);

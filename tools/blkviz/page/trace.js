@@ -9,7 +9,6 @@ const CACHED = 0,
 const KINDS = ["cached", "sequential", "seek", "unfinished"];
 const NOT_WHOLE = 7,
   NO_DISPATCH = 1,
-  MISSED = 8,
   OPEN = 6;
 
 const NO_ROWS = { rows: new Int32Array(0), longest: 0 };
@@ -127,10 +126,10 @@ class Trace {
    * @param {boolean} lateOnly
    */
   draw(lateOnly) {
-    const flags = this.c["r.flags"];
+    const slack = this.c["r.slack"];
     for (const lane of this.lanes) {
       const { rows, longest } = lane.requests;
-      lane.drawn = lateOnly ? { rows: rows.filter((i) => flags[i] & MISSED), longest } : lane.requests;
+      lane.drawn = lateOnly ? { rows: rows.filter((i) => slack[i] < 0), longest } : lane.requests;
     }
   }
 

@@ -350,7 +350,7 @@ def test_tokens_rate_and_deadline_of_a_request() -> None:
         "cfq 7S BW2 tokens 5 rate 3145728 deadline_us 40", "cfq 7S BW2 tokens -6 deadline_us -3"]
     assert values_of(found, "tokens", "slack") == [[5, -6, 1], [39, -4]]
     assert [(one.met, one.missed) for one in found.processes] == [(1, 1)]
-    assert (found.requests.flags & tables.MISSED != 0).tolist() == [False, True]
+    assert (found.requests.left() < 0).tolist() == [False, True]
     assert [(one.name, one.reserved) for one in found.processes] == [("player", 3145728)]
 
 
@@ -363,7 +363,7 @@ def test_nobody_knows_whether_a_request_was_late_whose_end_is_missing() -> None:
         writer.event(sector + 2, end, sector, 4096)
     writer.event(9000, QUEUE, 300, 4096, pid=7)
     found = built(writer)
-    assert (found.requests.flags & tables.MISSED).tolist() == [0, 0]
+    assert (found.requests.left() < 0).tolist() == [False, False]
     assert (len(found.series["slack"]), found.processes[0].met, found.processes[0].missed) == (0, 0, 0)
 
 
