@@ -301,15 +301,7 @@ cfq_trace()
 	cfq_trace_whole cfq_trace_once "$@"
 }
 
-# cfq_vfs_setup: what the tests of VFS messages need. Sets CFQ_VFS, CFQ_SWITCH.
-cfq_vfs_setup()
-{
-	cfq_need blktrace blkparse
-	CFQ_VFS=$(dirname "$0")/cfq_vfs
-	[ -x "$CFQ_VFS" ] || cfq_fail "cfq_vfs is not built"
-	CFQ_SWITCH=/sys/block/$CFQ_NAME/trace/vfs
-	[ -w "$CFQ_SWITCH" ] || cfq_skip "no VFS messages in this kernel"
-}
+CFQ_VFS=$(dirname "$0")/cfq_vfs
 
 # cfq_vfs_do NAME WAY FILE [OFFSET LENGTH]: its process and inode go to NAME
 cfq_vfs_do()
@@ -320,6 +312,15 @@ cfq_vfs_do()
 	"$CFQ_VFS" "$@" > "$CFQ_TMP/$name" 2> "$CFQ_TMP/$name.err"
 }
 
+# cfq_vfs_setup: what the tests of VFS messages need. Sets CFQ_SWITCH.
+cfq_vfs_setup()
+{
+	cfq_need blktrace blkparse
+	[ -x "$CFQ_VFS" ] || cfq_fail "cfq_vfs is not built"
+	CFQ_SWITCH=/sys/block/$CFQ_NAME/trace/vfs
+	[ -w "$CFQ_SWITCH" ] || cfq_skip "no VFS messages in this kernel"
+}
+
 # cfq_vfs_said NAME [TRACE]: what it said, one message a line
 cfq_vfs_said()
 {
@@ -328,25 +329,33 @@ cfq_vfs_said()
 	# without a program: it is called often, and programs start slowly
 	read -r process _ < "$CFQ_TMP/$1" || return
 	while read -r _ pid said; do
-		[ "$pid" = "$process" ] && [[ $said == @(enter|leave)" vfs_"* ]] &&
+		[ "$pid" = "$process" ] && [[ $said == @(enter|leave|at)" vfs_"* ]] &&
 			echo "$said"
 	done < "$CFQ_TMP/${2:-trace}.messages"
 	return 0
 }
 
-# cfq_vfs_check NAME ENTER LEAVE: these two messages in this order and no other of
+# cfq_vfs_check NAME ENTER RESULT: these two messages in this order and no other of
 # their operation; %i is the inode
 cfq_vfs_check()
 {
-	local name=$1 operation=${2%% *} ino line said=
+	local name=$1 operation=${2%% *} ino enter line said=
 
 	read -r _ ino < "$CFQ_TMP/$name"
+	enter=${2/\%i/$ino}
+	read -r _ _ ino _ <<< "$enter"
 	while read -r line; do
 		[[ $line == *" $operation "* ]] && said+=${said:+$'\n'}$line
 	done <<< "$(cfq_vfs_said "$name")"
-	[ "$said" = "enter ${2/\%i/$ino}
-leave $operation ret $3" ] || {
+	[ "$said" = "enter $enter
+leave $operation ino $ino ret $3" ] || {
 		cat "$CFQ_TMP/$name.err"
-		cfq_fail "$name: wanted enter ${2/\%i/$ino}, ret $3; got: $said"
+		cfq_fail "$name: wanted enter $enter, ret $3; got: $said"
 	}
+}
+
+# cfq_vfs_switched [TRACE]: what a trace says of the operations that speak in it
+cfq_vfs_switched()
+{
+	sed -n 's/^[0-9]* [0-9]* vfs messages //p' "$CFQ_TMP/${1:-trace}.messages"
 }

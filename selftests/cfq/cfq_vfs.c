@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -23,6 +24,8 @@
 #include <unistd.h>
 
 #include <linux/aio_abi.h>
+#include <linux/blktrace_api.h>
+#include <linux/fs.h>
 #include <linux/io_uring.h>
 
 #include "../kselftest.h"
@@ -181,6 +184,23 @@ static long by_fault(int fd, off_t off, size_t len)
 	return 0;
 }
 
+/* A trace of the second version, of the categories OFFSET, which goes on */
+static long by_trace2(int fd, off_t off, size_t len)
+{
+	struct blk_user_trace_setup2 setup = {
+		.act_mask = off, .buf_size = 65536, .buf_nr = 4,
+	};
+
+	if (ioctl(fd, BLKTRACESETUP2, &setup))
+		return -1;
+	return ioctl(fd, BLKTRACESTART);
+}
+
+static long by_untrace(int fd, off_t off, size_t len)
+{
+	return ioctl(fd, BLKTRACETEARDOWN);
+}
+
 static long by_open(const char *path)
 {
 	return open(path, O_RDONLY);
@@ -254,6 +274,8 @@ static const struct {
 	{ "fsync", by_fsync, O_RDWR },
 	{ "truncate", by_truncate, O_RDWR },
 	{ "fault", by_fault, O_RDONLY },
+	{ "trace2", by_trace2, O_RDONLY },
+	{ "untrace", by_untrace, O_RDONLY },
 };
 
 int main(int argc, char **argv)

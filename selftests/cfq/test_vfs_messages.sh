@@ -97,11 +97,16 @@ many()
 [ "$(cat "$CFQ_SWITCH")" = 0 ] || cfq_fail "the messages are on from the start"
 cfq_trace "$CFQ_TMP" traced
 [ -s "$CFQ_TMP/t_read" ] || cfq_fail "nobody read"
-grep -qE "(enter|leave) vfs" "$CFQ_TMP/trace.messages" && cfq_fail "messages while off"
+grep -qE "(enter|leave|at) vfs|vfs messages" "$CFQ_TMP/trace.messages" &&
+	cfq_fail "messages while off"
 
-# On: every way to read and to write.
+# On: every way to read and to write. The trace says which operations speak.
 echo 1 > "$CFQ_SWITCH" || cfq_fail "the switch does not take 1"
+all=$(cat "$CFQ_SWITCH")
+[[ $all == read,write,* ]] || cfq_fail "on, the switch is $all"
 cfq_trace "$CFQ_TMP" many
+[ "$(cfq_vfs_switched)" = "$all" ] ||
+	cfq_fail "on from the start, the trace says: $(cfq_vfs_switched)"
 cfq_vfs_check t_read "vfs_read ino %i off 4096 len 65536" 65536
 cfq_vfs_check t_end "vfs_read ino %i off 1044480 len 65536" 4096
 cfq_vfs_check t_preadv "vfs_read ino %i off 8192 len 8192" 8192
@@ -140,8 +145,10 @@ else
 		cfq_fail "io_uring reads: $said"
 	for said in "vfs_read 524288" "vfs_write 528384"; do
 		awk -v operation="${said% *}" -v off="${said#* }" '
-			$3 == "enter" && $4 == operation && $8 == off { its[$2] }
-			$2 in its && $3 == "leave" && $4 == operation && $6 == 4096 { found = 1 }
+			$3 == "enter" && $4 == operation && $8 == off { its[$2] = $6 }
+			$3 == "leave" && $4 == operation && $6 == its[$2] && $8 == 4096 {
+				found = 1
+			}
 			END { exit !found }' "$CFQ_TMP/trace.messages" ||
 			cfq_fail "io_uring: no $said that ends with 4096 bytes"
 	done
@@ -164,7 +171,7 @@ cat "$CFQ_TMP"/many.* > "$CFQ_TMP/many"
 bad=$(awk 'NR == FNR { process[$1]; next }
 	   !($2 in process) { next }
 	   / enter vfs_read / { enter[$2]++ }
-	   / (enter|leave) vfs_/ { last[$2] = $3 " " $4 " " $5 " " $6 }
+	   / (enter|leave) vfs_/ { last[$2] = $3 " " $4 " " $7 " " $8 }
 	   END {
 		for (pid in process)
 			if (enter[pid] != 1 || last[pid] != "leave vfs_read ret 4096")
@@ -174,27 +181,19 @@ bad=$(awk 'NR == FNR { process[$1]; next }
 cpus=$(awk '/ m +N enter vfs_read / { seen[$2] } END { print length(seen) }' "$CFQ_TMP/trace")
 [ "$(nproc)" = 1 ] || [ "$cpus" -ge 2 ] || cfq_fail "messages of $cpus CPU"
 
-# Only what the mask has; bad masks and switches are refused.
-mask=/sys/block/$CFQ_NAME/trace/vfs_mask
-all=$(cat "$mask")
-echo write > "$mask" || cfq_fail "the mask does not take a name"
-[ "$(cat "$mask")" = write ] || cfq_fail "the mask is $(cat "$mask"), not write"
+# Only the operations that are named; bad ones are refused.
+echo write > "$CFQ_SWITCH" || cfq_fail "the switch does not take a name"
+[ "$(cat "$CFQ_SWITCH")" = write ] || cfq_fail "the switch is $(cat "$CFQ_SWITCH"), not write"
 cfq_trace "$CFQ_TMP" few
+[ "$(cfq_vfs_switched)" = write ] || cfq_fail "of writes the trace says: $(cfq_vfs_switched)"
 grep -q "enter vfs_write" "$CFQ_TMP/trace" || cfq_fail "no writes in the trace"
 grep -q "enter vfs_read " "$CFQ_TMP/trace" && cfq_fail "reads outside of the mask"
-echo 2 > "$mask" || cfq_fail "the mask does not take a number"
-[ "$(cat "$mask")" = write ] || cfq_fail "the second operation is $(cat "$mask")"
-for bad in 0 0x80000000 walk read,walk all,walk ""; do
-	echo "$bad" 2> /dev/null > "$mask" && cfq_fail "the mask takes '$bad'"
-done
-for bad in 2 -1 yes 256; do
+for bad in 2 -1 yes 256 0x80000000 walk read,walk "1,walk" 0,read ""; do
 	echo "$bad" 2> /dev/null > "$CFQ_SWITCH" && cfq_fail "the switch takes '$bad'"
 done
-[ "$(cat "$mask") $(cat "$CFQ_SWITCH")" = "write 1" ] || cfq_fail "refused but taken"
-echo "$all" > "$mask" || cfq_fail "the mask does not take what it shows"
-echo write > "$mask"
-echo all > "$mask" || cfq_fail "the mask does not take all"
-[ "$(cat "$mask")" = "$all" ] || cfq_fail "all is $(cat "$mask"), not $all"
+[ "$(cat "$CFQ_SWITCH")" = write ] || cfq_fail "refused but taken"
+echo "$all" > "$CFQ_SWITCH" || cfq_fail "the switch does not take what it shows"
+[ "$(cat "$CFQ_SWITCH")" = "$all" ] || cfq_fail "all is $(cat "$CFQ_SWITCH"), not $all"
 
 # Two devices traced at once: each has its own.
 echo 1 > "/sys/block/${other##*/}/trace/vfs"
@@ -204,7 +203,7 @@ cfq_vfs_check t_read "vfs_read ino %i off 4096 len 65536" 65536
 	cfq_fail "the other device's reader is in this trace"
 cfq_vfs_said t_elsewhere trace2 | grep -q "enter vfs_read ino [0-9]* off 0 len 4096" ||
 	cfq_fail "the other device's reader is not in its trace"
-cfq_vfs_said t_elsewhere trace2 | grep -q "leave vfs_read ret 4096" ||
+cfq_vfs_said t_elsewhere trace2 | grep -q "leave vfs_read ino [0-9]* ret 4096" ||
 	cfq_fail "the other device's reader does not leave in its trace"
 [ -z "$(cfq_vfs_said t_read trace2)" ] || cfq_fail "a reader of this device is in the other trace"
 

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Messages of VFS operations when a process, or the trace, ends within one. The
-# device is slow, so that both can be done.
+# Messages of VFS operations when a process, the trace, or what it has of them ends
+# within one: a trace has what happened while it wanted it, and says when that was.
+# The device is slow, so that all of it can be done.
 #
 # shellcheck disable=SC2329  # cfq_trace calls them
 
@@ -91,8 +92,8 @@ in_time cfq_trace "$CFQ_TMP" killed
 [ "$(said killed enter) $(said killed leave)" = "1 1" ] ||
 	cfq_fail "killed in a read: $(cfq_vfs_said killed)"
 
-# When the trace ends within a read, it has entered and does not leave: not in
-# this trace, and not in the next one, which begins within it.
+# When the trace ends within a read, it has entered and does not leave; in the next
+# one, which begins within it, it leaves without having entered.
 ended()
 {
 	cfq_trace_begin "$CFQ_NAME" "$CFQ_TMP/raw"
@@ -107,7 +108,9 @@ ended()
 in_time cfq_trace_whole ended
 [ "$(said begun enter first) $(said begun leave first)" = "1 0" ] ||
 	cfq_fail "the trace ended in a read: $(cfq_vfs_said begun first)"
-[ "$(said begun enter) $(said begun leave)" = "0 0" ] ||
+# a block device file has the number of the device for its inode
+ino=$(($(stat -c '%Hr * 1048576 + %Lr' "$CFQ_DEV")))
+[ "$(cfq_vfs_said begun)" = "leave vfs_read ino $ino ret 4096" ] ||
 	cfq_fail "a read of before the trace: $(cfq_vfs_said begun)"
 
 # The switch thrown within an operation.
@@ -124,9 +127,13 @@ switched()
 }
 
 in_time cfq_trace "$CFQ_TMP" switched
-[ "$(said on enter) $(said on leave)" = "1 1" ] ||
+[ "$(said on enter) $(said on leave)" = "1 0" ] ||
 	cfq_fail "off within a read: $(cfq_vfs_said on)"
-[ "$(said off enter) $(said off leave)" = "0 0" ] ||
+[ "$(said off enter) $(said off leave)" = "0 1" ] ||
 	cfq_fail "on within a read: $(cfq_vfs_said off)"
+all=$(cat "$CFQ_SWITCH")
+[ "$(cfq_vfs_switched)" = "$all
+0
+$all" ] || cfq_fail "switched twice, the trace says: $(cfq_vfs_switched)"
 
 exit "$KSFT_PASS"

@@ -20,7 +20,8 @@ from tools.vm import uml
 from tools.vm.programs import build_static
 
 PROGRAMS = {"cfq": ("cfq_aio", "cfq_ioprio", "cfq_merge", "cfq_messages", "cfq_vfs"), "null_blk": ("null_blk_reads",)}
-TESTS = {"test_depth.sh": "cfq", "test_merges.sh": "cfq", "test_vfs_messages.sh": "cfq", "test_vfs_names.sh": "cfq",
+TESTS = {"test_depth.sh": "cfq", "test_merges.sh": "cfq", "test_names.sh": "cfq", "test_vfs_events.sh": "cfq",
+         "test_vfs_messages.sh": "cfq", "test_vfs_names.sh": "cfq", "test_vfs_traces.sh": "cfq",
          "test_vfs_where.sh": "cfq", "test_writeback.sh": "cfq", "test_sync.sh": "cfq", "test_groups.sh": "cfq",
          "test_tags.sh": "cfq", "test_classes.sh": "cfq",
          "test_priority.sh": "null_blk"}

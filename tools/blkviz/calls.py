@@ -12,7 +12,7 @@ from .tables import NO_ENTER, NO_LEAVE, UNKNOWN, Calls, columns
 class Stacks:
     """Puts entering and leaving together; calls of a process nest.
 
-    @start: of the trace, with which a call begins that was entered before
+    @start: of the trace, or of its messages, with which a call begins that was entered before
     """
 
     COLUMNS = ("pid", "op", "start", "end", "inode", "offset", "length", "result", "depth", "flags",
@@ -24,6 +24,18 @@ class Stacks:
         self.calls: list[list[int]] = []
         self.stacks: dict[int, list[list[int]]] = defaultdict(list)
         self.entered: Counter[tuple[int, int]] = Counter()
+
+    def switch(self, time: int, operations: frozenset[str]) -> None:
+        """From now on the trace tells of these: of others nothing, and what was entered before is not known."""
+        self.start = time
+        for stack in self.stacks.values():
+            for call in [call for call in stack if self._name(call) not in operations]:
+                call[3], call[9] = time, NO_LEAVE
+                self.entered[call[0], call[1]] -= 1
+                stack.remove(call)
+
+    def _name(self, call: list[int]) -> str:
+        return list(self.operations)[call[1]].removeprefix("vfs_")
 
     def take(self, event: int, time: int, pid: int, said: messages.Vfs) -> None:
         op = self.operations.setdefault(said.operation, len(self.operations))
@@ -41,8 +53,8 @@ class Stacks:
         if self.entered[pid, op]:
             depth = next(i for i in range(len(stack) - 1, -1, -1) if stack[i][1] == op)
         if depth is None:
-            call = [pid, op, self.start, time, UNKNOWN, UNKNOWN, UNKNOWN, 0, 0, NO_ENTER, UNKNOWN,
-                    event]
+            call = [pid, op, self.start, time, said.values.get("ino", UNKNOWN), UNKNOWN, UNKNOWN, 0, 0, NO_ENTER,
+                    UNKNOWN, event]
             self.calls.append(call)
         else:
             # What is above it on the stack was left in an event that is lost.

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the text messages of a trace say.
 
-VFS: `enter vfs_read ino 1234 off 0 len 1048576`, `leave vfs_read ret 1048576`.
+VFS: `enter vfs_read ino 1234 off 0 len 1048576`, `leave vfs_read ino 1234 ret 1048576`.
+`vfs messages read,write`: what is told from here on; `vfs messages 0`: nothing.
+Passed over: `at vfs_fault ...`, which has no end.
 CFQ: `cfq 4711S BE4 dispatch 81920+1024 queued 0 in drive 1`, and so on; a dispatch of
 class BW is followed by `cfq 4711S BW2 tokens N rate N deadline_us N`: bytes, bytes a
 second (may be missing), and us from now, negative if missed. Unknown words
@@ -14,6 +16,8 @@ import re
 from dataclasses import dataclass, field
 
 CLASSES = ("", "RT", "BW", "BE", "idle")
+# Begins the message of which operations there are messages.
+SWITCH = "vfs messages "
 EXPIRED = ("", "time", "budget", "empty", "idle", "preempt", "tokens", "due", "debt")
 
 _CFQ = re.compile(r"cfq (\d+) ?([SA]) (RT|BW|BE|idle) ?(\d*) ?(.*)", re.DOTALL)

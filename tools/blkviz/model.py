@@ -141,6 +141,8 @@ def _message(event: int, time: int, pid: int, text: str, matcher: Matcher, calls
             scheduler.take(event, time, said, matcher)
     elif text.startswith(("enter ", "leave ")) and (call := messages.vfs(text)):
         calls.take(event, time, pid, call)
+    elif text.startswith(messages.SWITCH):
+        calls.switch(time, frozenset(text.removeprefix(messages.SWITCH).split(",")))
 
 
 def names(events: Events) -> dict[int, str]:

@@ -84,24 +84,24 @@ def device_of(argument: str) -> tuple[Path, str]:
 def vfs_messages(name: str, mask: str | None) -> Iterator[None]:
     """Switch them on; afterwards everything is as it was, whatever happens."""
     folder = SYSFS / "class/block" / name / "trace"
-    switch, chosen = folder / "vfs", folder / "vfs_mask"
+    switch = folder / "vfs"
     if not switch.exists():
         what = "this kernel has none" if folder.exists() else f"no {folder}"
         print(f"blkviz: no messages of VFS operations ({what}): the trace has requests only", file=sys.stderr)
         yield
         return
-    before = [(switch, switch.read_text()), (chosen, chosen.read_text())]
+    before = switch.read_text()
     try:
         if mask:
-            choose(chosen, mask)
-        switch.write_text("1")
+            choose(switch, mask)
+        else:
+            switch.write_text("1")
         yield
     except PermissionError as error:
         raise ToolError(f"{error.filename}: {error.strerror}: run it as root") from None
     finally:
-        for path, text in before:
-            if path.read_text() != text:
-                path.write_text(text)
+        if switch.read_text() != before:
+            switch.write_text(before)
 
 
 def choose(file: Path, mask: str) -> None:

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from tools.base import cli
 from tools.base.cli import ToolError
 
-from . import bisect, deb, findings, kernel, scratch, source, submit, tree, verify
+from . import bisect, deb, findings, groups, kernel, scratch, source, submit, tree, verify
 from .common import NO_SPACE, Project, disk_full, say
 
 
@@ -35,11 +35,14 @@ def parser() -> argparse.ArgumentParser:
                         ("bisect-check", "does every prefix build without new warnings?")):
         sub.add_parser(name, help=about).add_argument(
             "--again", action="store_true", help="check what has passed with the same contents, too")
+    sub.add_parser("series", help="the patches of a series, a line each").add_argument(
+        "name", help=f"one of {groups.GROUPS}")
     check = sub.add_parser("submit-check", help="all that can be done without sending the series")
     check.add_argument("--only", action="append", default=[], metavar="NAME[,NAME]",
                        help="some of " + ", ".join(submit.names()))
     build = sub.add_parser("kernel", help="build an x86-64 kernel")
-    build.add_argument("--flavour", default="plain", choices=["plain", "debug", "kcsan", "gcov"])
+    build.add_argument("--flavour", default="plain", choices=["plain", "debug", "kcsan", "gcov", "fixes"])
+    build.add_argument("--base", action="store_true", help="without the patches, in a folder whose name ends in -base")
     uml = sub.add_parser("uml", help="build User-Mode Linux")
     uml.add_argument("--flavour", default="um", choices=["um", "um-smp", "um-gcov"],
                      help="um: virtual time, in build/uml; um-smp: two CPUs, lockdep, KASAN, in build/uml-smp; "
@@ -71,8 +74,20 @@ def command(args: argparse.Namespace, project: Project) -> int:
         case "export":
             tree.export(project)
             result = {"patches": tree.read_series(project)}
+        case "series":
+            cut = groups.read_groups(project, tree.queue_patches(project))
+            if args.name not in cut:
+                raise ToolError(f"{groups.GROUPS} names no {args.name}; there are {', '.join(cut)}")
+            paths = [str(path) for path in cut[args.name].patches]
+            result = {"patches": paths}
+            if not args.json:
+                print("\n".join(paths))
         case "uml" if args.before:
             image = scratch.build_before(project, args.kernel, args.before)
+            result = {"image": str(image)}
+            say(f"{project.show(image)}")
+        case "kernel" if args.base:
+            image = scratch.build_base(project, args.kernel, args.flavour)
             result = {"image": str(image)}
             say(f"{project.show(image)}")
         case "kernel" | "uml":

@@ -1,72 +1,100 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Parts of the queue that are series of their own, as tools/queue/groups names them."""
+"""The series that are sent, as tools/queue/groups cuts the queue into them."""
 
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.base.cli import ToolError
 
-from .common import PLAIN_GIT, Project, git
+from .common import QUEUE_IDENT, Project, git, git_out
 from .findings import Finding, measured
 
 GROUPS = "tools/queue/groups"
+COVER = "cover"  # folder below patches/ with the cover letters
 
 
 @dataclass
 class Group:
-    """A part of the queue that is a series of its own, and what it stands on."""
+    """Patches of the queue that are sent together, and the group that they stand on."""
 
     name: str
     on: str
-    numbers: list[int] = field(default_factory=list)  # of its patches, from 1 on
+    patches: list[Path] = field(default_factory=list)  # in the order of the queue
+
+    @property
+    def branch(self) -> str:
+        """Where the scratch tree has it."""
+        return f"series/{self.name}"
+
+    @property
+    def below(self) -> str:
+        """The branch or tag that it stands on."""
+        return f"series/{self.on}" if self.on else "base"
+
+    def __str__(self) -> str:
+        return f"{self.name}, {len(self.patches)} patches, on {self.on or 'the base'}"
 
 
-def group_findings(project: Project, linux: Path, patches: Sequence[Path]) -> list[Finding]:
-    """Of each group, what keeps it from applying to the base and the groups it stands on."""
+def letter(project: Project, name: str) -> Path:
+    return project.patches / COVER / f"{name}.txt"
+
+
+def group_findings(check: str, linux: Path, groups: Mapping[str, Group]) -> list[Finding]:
+    """Make the branch of each group by git am, on that of the one below; what keeps it from it."""
+    found: dict[str, Finding] = {}
+    for name, group in groups.items():
+        made = not group.on or found[group.on].ok
+        found[name] = measured(check, str(group), am_problems, linux, group.patches, group.below, group.branch) \
+            if made else Finding(check, str(group), (f"{group.on} does not apply",))
+    return list(found.values())
+
+
+def am_problems(linux: Path, patches: Sequence[Path], below: str, branch: str) -> list[str]:
+    """One git am of all files, from a commit to a branch; and back to the branch `queue`."""
+    git(linux, "checkout", "-q", "-B", branch, below)
     try:
-        groups = read_groups(project, patches)
-    except ToolError as error:
-        return [Finding("groups", "could not be read", (str(error),))]
-    found = []
-    for group in groups.values():
-        under: list[Group] = []
-        below = group.on
-        while below:
-            under.insert(0, groups[below])
-            below = groups[below].on
-        on = " and ".join(each.name for each in under) or "the base"
-        parts = [patches[number - 1] for each in (*under, group) for number in sorted(each.numbers)]
-        found.append(measured("groups", f"{group.name}, {spans(sorted(group.numbers))}, on {on}",
-                              problems, project, linux, parts))
-    return found
+        done = git(linux, "-c", "commit.gpgsign=false", "am", "-q", *patches, check=False,
+                   env=QUEUE_IDENT)
+        if done.returncode:
+            said = re.findall(r"^error: (?:patch failed: )?(.*)", done.stderr, re.M)
+            failed = re.findall(r"^Patch failed at \d+ (.*)", done.stdout + done.stderr, re.M)
+            git(linux, "am", "--abort", check=False)
+            return [": ".join(["git am", *failed, (said or (done.stderr or done.stdout).strip().splitlines()
+                                                   or ["no message"])[0]])]
+        count = int(git_out(linux, "rev-list", "--count", f"{below}..{branch}"))
+        return [] if count == len(patches) else [f"git am made {count} commits of {len(patches)} patches"]
+    finally:
+        git(linux, "checkout", "-q", "-f", "queue")
 
 
 def read_groups(project: Project, patches: Sequence[Path]) -> dict[str, Group]:
     """Lines 'NAME [on NAME]:', and below each the subjects of its patches; every patch in one group."""
     path = project.root / GROUPS
     groups: dict[str, Group] = {}
-    known = {subject(patch.name): number for number, patch in enumerate(patches, 1)}
+    left = {subject(patch.name): patch for patch in patches}
     for number, line in enumerate(path.read_text().splitlines() if path.is_file() else [], 1):
         words = line.partition("#")[0].rstrip()
         try:
             if words:
-                read_line(words, groups, known)
+                read_line(words, groups, left)
         except ValueError as error:
             raise ToolError(f"{GROUPS}:{number}: {error}") from None
-    taken = {number for group in groups.values() for number in group.numbers}
-    missing = [name for name, number in known.items() if number not in taken]
-    if groups and missing:
-        raise ToolError(f"{GROUPS}: {missing[0]} is in no group")
+    if groups and left:
+        raise ToolError(f"{GROUPS}: {next(iter(left))} is in no group")
+    for group in groups.values():
+        group.patches.sort(key=patches.index)
+    for stray in sorted((project.patches / COVER).glob("*")):
+        if stray not in [letter(project, name) for name in groups]:
+            raise ToolError(f"{project.show(stray)}: {GROUPS} names no {stray.stem}")
     return groups
 
 
-def read_line(words: str, groups: dict[str, Group], known: Mapping[str, int]) -> None:
-    """Begin a group, or put a patch into the last."""
+def read_line(words: str, groups: dict[str, Group], left: dict[str, Path]) -> None:
+    """Begin a group, or put one of the patches that are left into the last."""
     if head := re.fullmatch(r"(\w+)(?: +on +(\w+))? *:", words):
         name, on = head.groups(default="")
         if on and on not in groups:
@@ -78,13 +106,12 @@ def read_line(words: str, groups: dict[str, Group], known: Mapping[str, int]) ->
     patch = words.strip()
     if not groups or not re.fullmatch(r"\s+\S+", words):
         raise ValueError(f"'{patch}' is neither 'NAME [on NAME]:' nor, below one, the subject of a patch")
-    number = known.get(subject(patch))
-    if number is None:
-        raise ValueError(f"no patch of series is named NNNN-{subject(patch)}.patch")
     for group in groups.values():
-        if number in group.numbers:
+        if patch in map(subject, (path.name for path in group.patches)):
             raise ValueError(f"{patch} is in {group.name} already")
-    group.numbers.append(number)
+    if patch not in left:
+        raise ValueError(f"no patch of series is named NNNN-{patch}.patch")
+    list(groups.values())[-1].patches.append(left.pop(patch))
 
 
 def subject(name: str) -> str:
@@ -101,17 +128,3 @@ def spans(numbers: Sequence[int]) -> str:
         else:
             parts.append([number])
     return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
-
-
-def problems(project: Project, linux: Path, patches: Sequence[Path]) -> list[str]:
-    """The first patch that does not apply after those before; in an index of its own."""
-    with tempfile.TemporaryDirectory(dir=project.build) as work:
-        env = {**PLAIN_GIT, "GIT_INDEX_FILE": str(Path(work) / "index")}
-        git(linux, "read-tree", "base", env=env)
-        for path in patches:
-            done = git(linux, "apply", "--cached", "--whitespace=nowarn", path,
-                       check=False, env=env)
-            if done.returncode:
-                said = re.sub(r"^error: (?:patch failed: )?", "", done.stderr).splitlines()
-                return [f"{path.name}: {(said or ['no message'])[0]}"]
-    return []

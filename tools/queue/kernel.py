@@ -31,6 +31,7 @@ class Flavour:
     image: str
     steps: int  # lines of make's output in a whole build: for the percentage
     arguments: tuple[str, ...] = ()  # more of them, for make
+    modules: str = ""  # a folder of the project with modules that are built beside it
 
 
 # What coverage is measured of: whole objects, tools/coverage chooses lines. In User-Mode
@@ -54,12 +55,17 @@ FLAVOURS = {
     "gcov": Flavour("gcov", "x86_64", "kernel-gcov", ("base", "x86", "plain", "gcov"),
                     "bzImage", "arch/x86/boot/bzImage", 2300,
                     (*NOT_INLINED, *(f"GCOV_PROFILE_{name}.o=y" for name in PROFILED))),
+    "fixes": Flavour("fixes", "x86_64", "kernel-fixes", ("base", "x86", "fixes"),
+                     "bzImage", "arch/x86/boot/bzImage", 1000, modules="selftests/fixes/module"),
     "um": Flavour("um", "um", "uml", ("base", "um"), "linux", "linux", 1400),
     "um-kunit": Flavour("um-kunit", "um", "uml-kunit", ("base", "um", "kunit"), "linux", "linux", 1400),
     "um-smp": Flavour("um-smp", "um", "uml-smp", ("base", "um-smp", "kunit"), "linux", "linux", 1500),
     "um-gcov": Flavour("um-gcov", "um", "uml-gcov", ("base", "um", "kunit", "um-gcov"), "linux",
                        "linux", 1400, (*NOT_INLINED, WITH_DUMP)),
 }
+
+# Where a flavour's modules go, in its folder.
+MODULE = "project-modules"
 
 # Options of the queue's own patches: merged as far as the tree has them.
 OWN = ("queue", "kunit", "bisect")
@@ -197,10 +203,20 @@ def build(project: Project, name: str, linux: Path | None = None, folder: str | 
             run(["gcc", "-O1", "-c", project.root / "tools/coverage/dump.c", "-o", out / DUMP])
         make(project, folder, [*make_args(linux, out, flavour.arch), *flavour.arguments, flavour.target],
              out / "build.log", flavour.steps)
+        if flavour.modules:
+            build_modules(project, linux, out, flavour)
     if not image.is_file():
         raise ToolError(f"{project.show(image)}: the build left no image; "
                          f"see {project.show(out / 'build.log')}")
     return image
+
+
+def build_modules(project: Project, linux: Path, out: Path, flavour: Flavour) -> None:
+    """Build a folder of the project against the kernel that is in `out`, as modules of their own."""
+    make = [*make_args(linux, out, flavour.arch), "-s"]
+    run([*make, "modules_prepare"], env=build_environment(project))
+    run([*make, f"M={project.root / flavour.modules}", f"MO={out / MODULE}",
+         f"KBUILD_EXTRA_SYMBOLS={out / 'vmlinux.symvers'}", "modules"], env=build_environment(project))
 
 
 def make(project: Project, label: str, args: Sequence[str], log: Path, steps: int,

@@ -10,7 +10,7 @@ from pathlib import Path
 from tools.base.cli import ToolError
 
 from .common import PLAIN_GIT, Project, git, git_out, locked
-from .kernel import build
+from .kernel import FLAVOURS, build
 from .source import Base, fetch
 from .tree import State, apply, check_out, read_series
 
@@ -40,6 +40,15 @@ def applied(project: Project, linux: Path, base: Base, patches: Sequence[Path]) 
     state = State(base.commit)
     apply(project, linux, state, patches)
     return [entry[2] for entry in state.patches]
+
+
+def build_base(project: Project, kernel: str | None, flavour: str) -> Path:
+    """A flavour of the pristine base, in a folder of its own; its image."""
+    base = fetch(project, kernel)
+    with locked(project.build / ".lock-verify"):
+        linux = scratch_tree(project, base)
+        git(linux, "checkout", "-q", "--detach", "base")
+        return build(project, flavour, linux, f"{FLAVOURS[flavour].folder}-base")
 
 
 def build_before(project: Project, kernel: str | None, name: str) -> Path:

@@ -13,6 +13,7 @@ from pathlib import Path
 from tools.base.cli import ToolError
 
 from .common import Project, git_out
+from .groups import COVER
 from .tree import read_series
 
 TRAILER = re.compile(r"^[A-Z][A-Za-z-]+(?:-by|-to)?: \S|^(?:Link|Fixes|Cc): ")
@@ -34,9 +35,9 @@ def series_problems(project: Project) -> list[str]:
                                                                if listed.count(n) > 1})]
     if not wrong and listed != sorted(listed):
         wrong.append("series has another order than the names, which `git am patches/*.patch` uses")
-    wrong += [f"patches/{path.name}: neither a patch nor the cover letter"
+    wrong += [f"patches/{path.name}: neither a patch nor the folder of cover letters"
               for path in sorted(project.patches.iterdir() if project.patches.is_dir() else [])
-              if path.suffix != ".patch" and path.name != "cover-letter.txt"]
+              if path.suffix != ".patch" and path.name != COVER]
     return wrong
 
 

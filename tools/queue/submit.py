@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make submit-check`: all that can be done for the series without sending it.
+"""`make submit-check`: all that can be done for the series without sending them.
 
-The files of the queue and their mail are looked at here; analyse.py has the
+The files of the queue, and each series and its mail, are looked at here; analyse.py has the
 programs that read the code. Like `verify` it works in build/verify/linux.
 """
 
@@ -21,36 +21,41 @@ from tools.base.files import write_if_changed
 from tools.base.text import table as text_table
 
 from . import analyse, tree
-from .checkpatch import checkpatch_environment, checkpatch_findings
-from .common import PLAIN_GIT, QUEUE_IDENT, Project, git, git_out, locked, run, say
+from .checkpatch import checkpatch_findings
+from .common import PLAIN_GIT, Project, git, git_out, locked, run, say
 from .findings import Finding, measured, reasoned, since
-from .groups import group_findings, spans
+from .groups import COVER, GROUPS, Group, am_problems, group_findings, letter, read_groups, spans
 from .scratch import applied, scratch_tree
 from .series import changed_files, message_problems, series_problems
 from .source import fetch
 from .stamps import Stamps
 from .verify import export_problems
 
-COVER = "cover-letter.txt"
 WORDS = "tools/queue/codespell-exceptions"
 BRANCH = "submit-check"  # in the scratch tree, while b4 works on it
 
 
 @dataclass(frozen=True)
-class Series:
-    """What the checks look at: the queue, and a tree that has it applied."""
+class Site:
+    """What the checks look at: the queue, a tree that has it applied, and the series as branches of that."""
 
     project: Project
     linux: Path  # build/verify/linux, on its branch `queue`
     patches: tuple[Path, ...]
+    groups: tuple[Group, ...] = ()  # those that could be made
+    made: tuple[Finding, ...] = ()  # of each
 
-    @property
-    def out(self) -> Path:
-        return self.project.build / "submit"
+    def out(self, group: Group) -> Path:
+        return self.project.build / "submit" / group.name
+
+    def log(self, group: Group, form: str) -> list[str]:
+        """A line for each commit of a series, in their order."""
+        return git_out(self.linux, "log", "--reverse", f"--format={form}",
+                       f"{group.below}..{group.branch}").splitlines()
 
 
 # The checks of this file, in the order of the report.
-Check = Callable[[Series], list[Finding]]
+Check = Callable[[Site], list[Finding]]
 
 
 def names() -> list[str]:
@@ -65,22 +70,28 @@ def submit_check(project: Project, kernel: str | None, only: Sequence[str] = ())
     tree.make_tree(project, kernel)
     base = fetch(project, kernel)
     patches = tuple(tree.queue_patches(project))
-    if not patches:
-        raise ToolError("series names no patch: there is nothing to send")
-    findings: list[Finding] = []
+    try:
+        groups = read_groups(project, patches)
+    except ToolError as error:
+        return [Finding("series", GROUPS, (str(error),))]
+    if not groups:
+        raise ToolError(f"{GROUPS} names no series: there is nothing to send")
     with locked(project.build / ".lock-verify"):
         linux = scratch_tree(project, base)
         try:
             applied(project, linux, base, patches)
         except ToolError as error:
             return [Finding("am", f"on linux {base.version}", (str(error),))]
-        series = Series(project, linux, patches)
+        made = group_findings("am", linux, groups)
+        site = Site(project, linux, patches,
+                    tuple(group for group, each in zip(groups.values(), made, strict=True) if each.ok), tuple(made))
+        findings = [each for each in made if not each.ok and only and "am" not in only]
         for name, check in CHECKS.items():
             if only and name not in only:
                 continue
             begin = time.monotonic()
             try:
-                found = check(series)
+                found = check(site)
             except ToolError as error:
                 found = [Finding(name, "could not be made", (str(error),))]
             # the time of one that is many findings is in each of them
@@ -91,61 +102,53 @@ def submit_check(project: Project, kernel: str | None, only: Sequence[str] = ())
     return findings
 
 
+def each(check: Callable[[Site, Group], Finding]) -> Check:
+    """A check of each series; that it cannot be made for one says nothing of the others."""
+    def checked(site: Site, group: Group) -> Finding:
+        begin = time.monotonic()
+        try:
+            found = check(site, group)
+        except ToolError as error:
+            found = Finding(check.__name__.removeprefix("check_"), group.name, (str(error),))
+        return replace(found, seconds=since(begin))
+
+    return lambda site: [checked(site, group) for group in site.groups]
+
+
 # --- the files ----------------------------------------------------------------------
 
 
-def check_export(series: Series) -> list[Finding]:
+def check_export(site: Site) -> list[Finding]:
     """format-patch of build/linux, byte for byte."""
     return [Finding("export", "patches/ is what build/linux holds",
-                    tuple(export_problems(series.project, series.project.linux, series.patches)))]
+                    tuple(export_problems(site.project, site.project.linux, site.patches)))]
 
 
-def check_am(series: Series) -> list[Finding]:
-    """`git am patches/*.patch` as somebody types it: one run, and the cover letter left out."""
-    linux, folder = series.linux, series.project.patches
-    globbed = sorted(folder.glob("*.patch"))
-    wrong = [] if globbed == list(series.patches) else [
+def check_am(site: Site) -> list[Finding]:
+    """`git am patches/*.patch` as somebody types it, all in one run; and the series, which are made already."""
+    globbed = sorted(site.project.patches.glob("*.patch"))
+    wrong = [] if globbed == list(site.patches) else [
         "patches/*.patch are other files than those that series names"]
-    wanted = git_out(series.project.linux, "rev-parse", "HEAD^{tree}")
-    wrong += am_problems(linux, globbed, wanted)
-    return [Finding("am", f"git am patches/*.patch, {len(globbed)} patches", tuple(wrong))]
+    wrong += am_problems(site.linux, globbed, "base", BRANCH) or other_tree(
+        site.linux, git_out(site.project.linux, "rev-parse", "HEAD^{tree}"), "build/linux has")
+    return [Finding("am", f"git am patches/*.patch, {len(globbed)} patches", tuple(wrong)), *site.made]
 
 
-def am_problems(linux: Path, patches: Sequence[Path], wanted: str) -> list[str]:
-    """One git am of all files on the base; the tree that it must end with."""
-    git(linux, "checkout", "-q", "--detach", "base")
-    try:
-        done = git(linux, "-c", "commit.gpgsign=false", "am", "-q", *patches, check=False,
-                   env=QUEUE_IDENT)
-        if done.returncode:
-            said = (done.stderr or done.stdout).strip().splitlines()
-            git(linux, "am", "--abort", check=False)
-            return [f"git am: {(said or ['no message'])[0]}"]
-        wrong = []
-        count = int(git_out(linux, "rev-list", "--count", "base..HEAD"))
-        if count != len(patches):
-            wrong.append(f"git am made {count} commits of {len(patches)} patches")
-        if git_out(linux, "rev-parse", "HEAD^{tree}") != wanted:
-            wrong.append("git am makes another tree than build/linux has")
-        return wrong
-    finally:
-        git(linux, "checkout", "-q", "-f", "queue")
+def other_tree(linux: Path, wanted: str, whose: str) -> list[str]:
+    """Whether what git am has made is the tree that it must be."""
+    return [] if git_out(linux, "rev-parse", f"{BRANCH}^{{tree}}") == wanted else [
+        f"git am makes another tree than {whose}"]
 
 
-def check_message(series: Series) -> list[Finding]:
-    return [measured("message", path.name, message_problems, path) for path in series.patches]
+def check_message(site: Site) -> list[Finding]:
+    return [measured("message", path.name, message_problems, path) for path in site.patches]
 
 
-def check_checkpatch(series: Series) -> list[Finding]:
-    return checkpatch_findings(series.project, series.linux, series.patches, Stamps(series.project, again=True))
+def check_checkpatch(site: Site) -> list[Finding]:
+    return checkpatch_findings(site.project, site.linux, site.patches, Stamps(site.project, again=True))
 
 
 # --- the series as others meet it ---------------------------------------------------------
-
-
-def check_groups(series: Series) -> list[Finding]:
-    """The parts that can be sent apart."""
-    return group_findings(series.project, series.linux, series.patches)
 
 
 # Documentation/process/submitting-patches.rst: beyond 300 kB a list should
@@ -153,17 +156,17 @@ def check_groups(series: Series) -> list[Finding]:
 LIMIT, LONG = 300_000, 1000
 
 
-def check_size(series: Series) -> list[Finding]:
+def check_size(site: Site, group: Group) -> Finding:
     """Lists refuse what is too large; reviewers do too, and earlier."""
     wrong, notes = [], []
-    for path in series.patches:
+    for path in group.patches:
         size = path.stat().st_size
         lines = changed_lines(path.read_text(errors="replace"))
         if size > LIMIT:
             wrong.append(f"{path.name}: {size:,} bytes, more than lists take ({LIMIT:,})")
         elif lines > LONG:
             notes.append(f"{path.name}: {lines:,} changed lines are much for one reading")
-    return [Finding("size", f"{len(series.patches)} patches", tuple(wrong), tuple(notes))]
+    return Finding("size", str(group), tuple(wrong), tuple(notes))
 
 
 def changed_lines(patch: str) -> int:
@@ -174,28 +177,33 @@ def changed_lines(patch: str) -> int:
 # --- the cover letter -----------------------------------------------------------------
 
 
-def check_cover(series: Series) -> list[Finding]:
-    path = series.project.patches / COVER
+def check_cover(site: Site, group: Group) -> Finding:
+    path = letter(site.project, group.name)
+    subject = f"{group.name}, {site.project.show(path)}"
     if not path.is_file():
-        return [Finding("cover", f"patches/{COVER}", ("does not exist",))]
+        return Finding("cover", subject, ("does not exist",))
     text = path.read_text(errors="replace")
-    with tempfile.TemporaryDirectory(dir=series.project.build) as work:
-        git(series.linux, *tree.FORMAT_PATCH, "--cover-letter", "-o", work, "base..HEAD",
-            env={**PLAIN_GIT, **git_identity(series)})
+    with tempfile.TemporaryDirectory(dir=site.project.build) as work:
+        git(site.linux, *tree.FORMAT_PATCH, "--cover-letter", "-o", work, f"{group.below}..{group.branch}",
+            env={**PLAIN_GIT, **git_identity(site, group)})
         made = (Path(work) / "0000-cover-letter.patch").read_text()
     shortlog, diffstat = overview(made)
-    wrong, notes = cover_problems(text, len(series.patches), shortlog, diffstat)
+    wrong, notes = cover_problems(text, site.log(group, "%s"), shortlog, diffstat)
+    wrong += [f"speaks of {name}, which the series does not leave" for name in files_of(text)
+              if git(site.linux, "cat-file", "-e", f"{group.branch}:{name}", check=False).returncode]
+    below = letter(site.project, group.on)
+    if group.on and below.is_file() and quoted(title(below.read_text(errors="replace"))) not in " ".join(text.split()):
+        wrong.append(f"does not say that it stands on {quoted(title(below.read_text(errors='replace')))}")
     if not wrong:
-        whole = series.out / "0000-cover-letter.patch"
+        whole = site.out(group) / "0000-cover-letter.patch"
         write_if_changed(whole, whole_letter(text, made).encode())
-        notes.append(f"with what git adds to it: {series.project.show(whole)}")
-    return [Finding("cover", f"patches/{COVER}", tuple(wrong), tuple(notes))]
+        notes.append(f"with what git adds to it: {site.project.show(whole)}")
+    return Finding("cover", subject, tuple(wrong), tuple(notes))
 
 
-def git_identity(series: Series) -> dict[str, str]:
+def git_identity(site: Site, group: Group) -> dict[str, str]:
     """The author of the first patch, as the user of git."""
-    author = git(series.linux, "log", "--reverse", "--format=%an%n%ae", "base..HEAD").stdout
-    name, mail = author.splitlines()[:2]
+    name, mail = site.log(group, "%an%n%ae")[:2]
     return {"GIT_COMMITTER_NAME": name, "GIT_COMMITTER_EMAIL": mail}
 
 
@@ -221,41 +229,78 @@ def split_cover(text: str) -> tuple[str, str]:
     return head, body
 
 
+def title(text: str) -> str:
+    """What a letter is called, without its number."""
+    return re.sub(r"^Subject: (?:\[[^\]]*\] )?", "", split_cover(text)[0])
+
+
+def quoted(words: str) -> str:
+    return f'"{words}"'
+
+
 SUMMARY = re.compile(r"^ \d+ files? changed.*$", re.M)
 AUTHOR = re.compile(r"^\S.* \(\d+\):$", re.M)
-REFERENCE = re.compile(r"\b[Pp]atch(?:es)?\s+(\d+)(?:(?:\s+to\s+|\s+and\s+|-)(\d+))?")
+NUMBERED = re.compile(r"Subject: \[(PATCH(?: RFC)?) (\d+/\d+)\] \S")  # as b4 writes it
+REFERENCE = re.compile(r"\b[Pp]atch(?:es)?\s+(\d+(?:(?:\s+to\s+|-|,\s*|\s+and\s+)\d+)*)(?:\s+\(\"([^\"]+)\"\))?")
+PATH = re.compile(r"(?<![\w/.-])(?:[\w-]+/)+[\w.-]+\.(?:[ch]|rst|sh)\b")
 UNFINISHED = re.compile(r"\*\*\* (?:SUBJECT|BLURB) HERE \*\*\*|\bEDITME\b|\bTODO\b|\bFIXME\b")
-WIDE = 78  # RFC 5322's recommendation
+WIDE = 75  # columns; git and mail readers put something before them
 
 
-def cover_problems(text: str, count: int, shortlog: str,
+def prefix(text: str) -> str:
+    """What stands before the number in the subjects of a series: PATCH, or PATCH RFC."""
+    found = NUMBERED.match(text)
+    return found.group(1) if found else "PATCH"
+
+
+def files_of(text: str) -> list[str]:
+    """The files of the kernel that a letter speaks of."""
+    return sorted(set(PATH.findall(text)))
+
+
+def cover_problems(text: str, subjects: Sequence[str], shortlog: str,
                    diffstat: str) -> tuple[list[str], list[str]]:
-    """What is wrong with the letter, and what is worth knowing."""
+    """What is wrong with the letter of the patches with these subjects, and what is worth knowing."""
     wrong, notes = [], []
     head, body = split_cover(text)
-    number = f"[PATCH {0:0{len(str(count))}}/{count}]"
+    count = len(subjects)
+    number = f"{0:0{len(str(count))}}/{count}"
+    found = NUMBERED.match(head)
     if not head.startswith("Subject: ") or "\n" in head:
         wrong.append("does not begin with a Subject: line and an empty one")
-    elif not re.match(rf"Subject: {re.escape(number)} \S", head):
-        wrong.append(f"its subject does not say {number}, which is the number of patches")
+    elif not found or found.group(2) != number:
+        wrong.append(f"its subject does not say [PATCH {number}] or [PATCH RFC {number}], the number of patches")
     if not body.strip():
         wrong.append("has no text")
-    if found := UNFINISHED.search(text):
-        wrong.append(f"is not finished: {found.group()}")
-    for first, last in REFERENCE.findall(body):
-        if int(last or first) > count or int(first) < 1:
-            wrong.append(f"speaks of patch {last or first}, there are {count}")
+    if unfinished := UNFINISHED.search(text):
+        wrong.append(f"is not finished: {unfinished.group()}")
+    wrong += reference_problems(body, subjects)
     for name, has, made in (("shortlog", AUTHOR.search(body), shortlog),
                             ("diffstat", SUMMARY.search(body), diffstat)):
         if has and made not in body:
             wrong.append(f"its {name} is not that of the series: take it out (git and b4 add it), "
                          "or write it anew")
     wide = [n for n, line in enumerate(text.splitlines(), 1)
-            if len(line) > WIDE and line not in diffstat]
+            if len(line) > WIDE and line not in diffstat and line not in shortlog]
     if wide:
         notes.append(f"more than {WIDE} columns in line{'s' if len(wide) > 1 else ''} "
                      + ", ".join(map(str, wide)))
     return wrong, notes
+
+
+def reference_problems(body: str, subjects: Sequence[str]) -> list[str]:
+    """Patches that there are not, that have another subject, and that the letter says nothing of."""
+    wrong = []
+    spoken: set[int] = set()
+    for numbers, name in REFERENCE.findall(body):
+        parts = [[int(end) for end in re.findall(r"\d+", part)] for part in re.split(r",|\band\b", numbers)]
+        spoken.update(number for part in parts for number in range(part[0], part[-1] + 1))
+        number = parts[-1][-1]
+        if name and number <= len(subjects) and " ".join(name.split()) != subjects[number - 1]:
+            wrong.append(f'patch {number} is not "{" ".join(name.split())}" but "{subjects[number - 1]}"')
+    there = set(range(1, len(subjects) + 1))
+    return [*(f"speaks of patch {number}, there are {len(subjects)}" for number in sorted(spoken - there)), *wrong,
+            *(f'says nothing of patch {number} ("{subjects[number - 1]}")' for number in sorted(there - spoken))]
 
 
 # --- recipients ------------------------------------------------------------------------
@@ -263,6 +308,7 @@ def cover_problems(text: str, count: int, shortlog: str,
 # To whom a patch that changes a file there must be sent.
 WANTED = {
     "block/": ("axboe@kernel.dk", "linux-block@vger.kernel.org"),
+    "block/cfq-cgroup": ("tj@kernel.org", "cgroups@vger.kernel.org"),
     "drivers/block/": ("axboe@kernel.dk", "linux-block@vger.kernel.org"),
     "drivers/scsi/": ("linux-scsi@vger.kernel.org",),
     "fs/": ("linux-fsdevel@vger.kernel.org",),
@@ -272,25 +318,21 @@ WANTED = {
     "Documentation/": ("linux-doc@vger.kernel.org",),
     "tools/testing/selftests/": ("linux-kselftest@vger.kernel.org",),
 }
-# To whom the series must be sent; b4 sends all of it to everybody whom one patch is for.
+# To whom each series must be sent; b4 sends all of one to everybody whom one of its patches is for.
 EVERYBODY = {"axboe@kernel.dk", "linux-block@vger.kernel.org"}
 
 
-def check_maintainers(series: Series) -> list[Finding]:
-    findings = []
+def check_maintainers(site: Site, group: Group) -> Finding:
     table: dict[str, tuple[str, list[int]]] = {}
-    for number, path in enumerate(series.patches, 1):
-        text = path.read_text(errors="replace")
+    want = set(EVERYBODY)
+    for number, path in enumerate(group.patches, 1):
+        want |= wanted(changed_files(path.read_text(errors="replace")))
         have = recipients(run(["scripts/get_maintainer.pl", "--nogit", "--nogit-fallback",
-                               "--norolestats", "--roles", path], cwd=series.linux).stdout)
+                               "--norolestats", "--roles", path], cwd=site.linux).stdout)
         for address, role in have.items():
             table.setdefault(address, (role, []))[1].append(number)
-        lost = sorted(wanted(changed_files(text)) - have.keys())
-        findings.append(Finding("maintainers", path.name, tuple(
-            f"get_maintainer.pl does not name {address}" for address in lost)))
-    lost = sorted(EVERYBODY - table.keys())
-    return [*findings, Finding("maintainers", "of the series", tuple(
-        f"get_maintainer.pl does not name {address}" for address in lost), tuple(rows(table)))]
+    return Finding("maintainers", str(group), tuple(
+        f"get_maintainer.pl does not name {address}" for address in sorted(want - table.keys())), tuple(rows(table)))
 
 
 def recipients(said: str) -> dict[str, str]:
@@ -321,25 +363,22 @@ def rows(table: dict[str, tuple[str, list[int]]]) -> list[str]:
 # --- spelling --------------------------------------------------------------------------
 
 
-def check_spelling(series: Series) -> list[Finding]:
-    """codespell on the text and the added lines of the patches, and on the documents."""
-    project = series.project
+def check_spelling(site: Site) -> list[Finding]:
+    """codespell on the text and the added lines of the patches, on the cover letters and the documents."""
+    project = site.project
     program = analyse.program(project, "codespell")
     if not program:
         return [Finding("spelling", "added lines and documents",
                         skipped="codespell is not installed (`make venv`)")]
     words = read_words(project)
     tracked = git_out(project.root, "ls-files", "-co", "--exclude-standard", "--", "*.md",
-                      "tools/bwctl/bwctl.8").splitlines()
-    cover = project.patches / COVER
+                      "tools/bwctl/bwctl.8", f"patches/{COVER}").splitlines()
     findings = []
     with tempfile.TemporaryDirectory(dir=project.build) as work:
         files = {path.name: only_added(path.read_text(errors="replace"))
-                 for path in series.patches}
+                 for path in site.patches}
         files |= {name: (project.root / name).read_text(errors="replace") for name in tracked
                   if (project.root / name).is_file()}
-        if cover.is_file():
-            files[COVER] = cover.read_text(errors="replace")
         for name, text in files.items():
             path = Path(work) / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -354,8 +393,8 @@ def check_spelling(series: Series) -> list[Finding]:
         for name in files:
             if path_problems := [f"{line}: {text}" for file, line, text in said if file == name]:
                 findings.append(Finding("spelling", name, tuple(path_problems)))
-    return findings or [Finding("spelling", f"{len(series.patches)} patches, "
-                                            f"{len(files) - len(series.patches)} documents")]
+    return findings or [Finding("spelling", f"{len(site.patches)} patches, "
+                                            f"{len(files) - len(site.patches)} documents")]
 
 
 def read_words(project: Project) -> list[str]:
@@ -379,82 +418,59 @@ def misspelt(said: str) -> list[tuple[str, str, str]]:
 
 # --- b4 ----------------------------------------------------------------------------------
 
-COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-
-
-def check_b4(series: Series) -> list[Finding]:
-    """Enrol a branch, check it and write the mails that would be sent; apply those."""
-    project, linux = series.project, series.linux
+def check_b4(site: Site, group: Group) -> Finding:
+    """Enrol a branch and write the mails that would be sent; apply those."""
+    project, linux = site.project, site.linux
+    mails = site.out(group) / "mails"
+    subject = f"{group.name} as mails, {project.show(mails)}"
     program = analyse.program(project, "b4")
     if not program:
-        return [Finding("b4", "the series as mails",
-                        skipped="b4 is not installed (`make venv`)")]
-    cover = project.patches / COVER
+        return Finding("b4", subject, skipped="b4 is not installed (`make venv`)")
+    cover = letter(project, group.name)
     if not cover.is_file():
-        return [Finding("b4", "the series as mails", (f"patches/{COVER} does not exist",))]
-    mails = series.out / "mails"
+        return Finding("b4", subject, (f"{project.show(cover)} does not exist",))
+    text = cover.read_text(errors="replace")
     shutil.rmtree(mails, ignore_errors=True)
-    wanted_tree = git_out(linux, "rev-parse", "HEAD^{tree}")
     with tempfile.TemporaryDirectory(dir=project.build) as work:
         home = Path(work)
-        who = git_identity(series)
+        who = git_identity(site, group)
         (home / "gitconfig").write_text(f"[user]\n\tname = {who['GIT_COMMITTER_NAME']}\n"
                                         f"\temail = {who['GIT_COMMITTER_EMAIL']}\n"
                                         # without a mail server b4 wants a key to sign with
                                         "[sendemail]\n\tsmtpserver = /bin/false\n")
-        title, body = split_cover(cover.read_text(errors="replace"))
-        (home / "cover").write_text(re.sub(r"^Subject: (?:\[[^\]]*\] )?", "", title) + "\n\n" + body)
+        (home / "cover").write_text(f"{title(text)}\n\n{split_cover(text)[1]}")
         env = {"GIT_CONFIG_GLOBAL": str(home / "gitconfig"), "GIT_CONFIG_NOSYSTEM": "1",
                "XDG_DATA_HOME": work, "XDG_CACHE_HOME": work, "XDG_CONFIG_HOME": work,
-               "GIT_EDITOR": f"cp {home / 'cover'}", "EDITOR": f"cp {home / 'cover'}",
-               **checkpatch_environment(project.build / "venv")}
-        git(linux, "branch", "-q", "-D", BRANCH, check=False)
-        git(linux, "checkout", "-q", "-b", BRANCH)
+               "GIT_EDITOR": f"cp {home / 'cover'}", "EDITOR": f"cp {home / 'cover'}"}
+        git(linux, "branch", "-q", "-D", BRANCH, check=False)  # and what b4 has noted of it
+        git(linux, "checkout", "-q", "-b", BRANCH, group.branch)
         try:
-            # whether MAINTAINERS has the new files is asked by check_checkpatch()
-            b4 = [program, "--offline-mode", "--no-interactive", "-c",
-                  "b4.prep-perpatch-check-cmd=./scripts/checkpatch.pl -q --terse --no-summary "
-                  "--mailback --showfile --ignore FILE_PATH_CHANGES"]
-            run([*b4, "prep", "--enroll", "base"], cwd=linux, env=env, input_text="")
+            # check_checkpatch() asks checkpatch, and knows what it is wrong about
+            b4 = [program, "--offline-mode", "--no-interactive", "-c", "b4.prep-perpatch-check-cmd=true"]
+            run([*b4, "prep", "--enroll", group.below], cwd=linux, env=env, input_text="")
             run([*b4, "prep", "--edit-cover"], cwd=linux, env=env, input_text="")
-            checked = run([*b4, "prep", "--check"], cwd=linux, env=env, input_text="")
+            if words := prefix(text).split()[1:]:
+                run([*b4, "prep", "--set-prefixes", *words], cwd=linux, env=env, input_text="")
+            run([*b4, "prep", "--check"], cwd=linux, env=env, input_text="")
             run([*b4, "send", "--no-sign", "-o", mails], cwd=linux, env=env, input_text="")
         finally:
             git(linux, "checkout", "-q", "-f", "queue")
-            git(linux, "branch", "-q", "-D", BRANCH, check=False)
-    wrong = b4_problems(checked.stdout + checked.stderr, len(series.patches))
-    wrong += mail_problems(mails, len(series.patches))
-    wrong += am_problems(linux, sorted(mails.glob("*.eml"))[1:], wanted_tree)
-    return [Finding("b4", f"the series as mails, {project.show(mails)}", tuple(wrong))]
+    wrong = mail_problems(mails, len(group.patches), prefix(text))
+    wrong += am_problems(linux, sorted(mails.glob("*.eml"))[1:], group.below, BRANCH) or other_tree(
+        linux, git_out(linux, "rev-parse", f"{group.branch}^{{tree}}"), "the series")
+    return Finding("b4", subject, tuple(wrong))
 
 
-def b4_problems(said: str, count: int) -> list[str]:
-    """What `b4 prep --check` reported, patch by patch."""
-    wrong, subject = [], ""
-    lines = COLOURS.sub("", said).splitlines()
-    for line in lines:
-        if found := re.match(r"● \w{12}: (.*)", line):
-            subject = found.group(1)
-        elif found := re.match(r" +● (.*)", line):
-            wrong.append(f"{subject}: {found.group(1)}")
-    total = re.search(r"^Success: (\d+), Warning: \d+, Error: \d+$", "\n".join(lines), re.M)
-    if not total:
-        wrong.append("b4 prep --check has no summary")
-    elif int(total.group(1)) != count and not wrong:
-        wrong.append(f"b4 prep --check: {total.group()}")
-    return wrong
-
-
-def mail_problems(mails: Path, count: int) -> list[str]:
-    """One mail a patch and the letter, numbered."""
+def mail_problems(mails: Path, count: int, words: str) -> list[str]:
+    """One mail a patch and the letter, numbered, with the same words before the number."""
     found = sorted(mails.glob("*.eml"))
     if len(found) != count + 1:
         return [f"b4 send wrote {len(found)} mails of {count} patches and a cover letter"]
     wrong = []
     for number, path in enumerate(found):
         subject = re.search(r"^Subject: (.*(?:\n[ \t].*)*)", path.read_text(errors="replace"), re.M)
-        if not subject or f" {number:0{len(str(count))}}/{count}]" not in subject.group(1):
-            wrong.append(f"{path.name}: its subject does not say {number} of {count}")
+        if not subject or f"[{words} {number:0{len(str(count))}}/{count}]" not in subject.group(1):
+            wrong.append(f"{path.name}: its subject does not say {words} {number} of {count}")
     return wrong
 
 
@@ -463,10 +479,9 @@ CHECKS: dict[str, Check] = {
     "am": check_am,
     "message": check_message,
     "checkpatch": check_checkpatch,
-    "cover": check_cover,
-    "size": check_size,
-    "groups": check_groups,
-    "maintainers": check_maintainers,
+    "cover": each(check_cover),
+    "size": each(check_size),
+    "maintainers": each(check_maintainers),
     "spelling": check_spelling,
-    "b4": check_b4,
+    "b4": each(check_b4),
 }

@@ -13,12 +13,13 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from tools.base.cli import ToolError
 from tools.base.patched import DISK_MODEL, code_id, of_patches
 
 from .checkpatch import checkpatch_findings
 from .common import Project, git, git_out, locked, run
 from .findings import Finding, measured, refusal
-from .groups import group_findings
+from .groups import group_findings, read_groups
 from .kernel import OWN, unknown_options
 from .kselftests import KSELFTESTS
 from .scratch import applied, scratch_tree
@@ -58,8 +59,16 @@ def verify(project: Project, kernel: str | None, again: bool = False) -> list[Fi
             measured("options", ", ".join(f"configs/{name}.config" for name in OWN),
                      option_problems, project, linux),
             *(measured("page", page, page_problems, project, page, *how) for page, how in PAGES.items()),
-            *group_findings(project, linux, patches),
+            *cut_findings(project, linux, patches),
             *checkpatch_findings(project, linux, patches, Stamps(project, again))]
+
+
+def cut_findings(project: Project, linux: Path, patches: Sequence[Path]) -> list[Finding]:
+    """Of each series that is sent, what keeps it from applying to what it stands on."""
+    try:
+        return group_findings("groups", linux, read_groups(project, patches))
+    except ToolError as error:
+        return [Finding("groups", "could not be read", (str(error),))]
 
 
 def page_problems(project: Project, name: str, folder: str, command: str) -> list[str]:

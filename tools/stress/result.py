@@ -12,7 +12,7 @@ from typing import Any
 from tools.base import text
 
 # KCSAN reports races all over the kernel; these functions are the queue's.
-OWN = re.compile(r"\b(?:cfq_|bw_|null_rot_|rot_|blk_trace_vfs|__?blktrace_vfs|blktrace_vfs|ioprio_rank)")
+OWN = re.compile(r"\b(?:cfq_|bw_|null_rot_|rot_|blk_trace_vfs|blk_add_trace_vfs|(?:__)?vfs_trace_|ioprio_rank)")
 RACE = re.compile(r"BUG: KCSAN: ")
 
 

@@ -77,18 +77,14 @@ static struct attr tunables[] = {
 	FILE_OF("bw_delays_ms", LIST, 1, DELAY_MAX_MS, .least = 8, .most = 8),
 };
 
-/* The last word stands for all the others. */
 static const char *const operations[] = {
 	"read", "write", "lookup", "create", "open", "stat", "readdir", "fsync",
-	"truncate", "unlink", "evict", "rename", "fault", "readahead", "all",
-	NULL
+	"truncate", "unlink", "evict", "rename", "fault", "readahead", NULL
 };
-#define ALL_OPERATIONS	((1u << (ARRAY_SIZE(operations) - 2)) - 1)
 
 /* Documentation/trace/blktrace-vfs.rst, ABI/testing/sysfs-block-trace-vfs */
 static struct attr trace[] = {
-	FILE_OF("vfs", NUMBER, 0, 1),
-	FILE_OF("vfs_mask", MASK, 1, ALL_OPERATIONS, .words = operations),
+	FILE_OF("vfs", MASK, 0, 1, .words = operations),
 };
 
 static const char *const queues[] = { "fcfs", "rpo", NULL };
@@ -521,23 +517,39 @@ static int read_list(const struct attr *attr, const char *s, struct value *value
 	return n >= attr->least ? 0 : EINVAL;
 }
 
+/* Names in any case with commas between them; 1 is all of them, 0 none. */
 static int read_mask(const struct attr *attr, const char *s, struct value *value)
 {
-	size_t len;
-	int i;
+	size_t len, end = strlen(s), i;
 
-	if (!read_number(s, false, UINT32_MAX, &value->number))
-		return value->number && value->number <= attr->max ? 0 : EINVAL;
+	if (!read_number(s, false, UINT64_MAX, &value->number)) {
+		if (value->number > attr->max)
+			return EINVAL;
+		if (value->number)
+			value->number = (1u << nr_words(attr)) - 1;
+		return 0;
+	}
 	value->number = 0;
-	while (*s) {
-		len = strcspn(s, ",\n");
-		if (len) {
-			i = find_word(attr, s, len);
-			if (i < 0)
-				return EINVAL;
-			value->number |= attr->words[i + 1] ? 1u << i : attr->max;
-		}
-		s += len + !!s[len];
+	while (end && isspace((unsigned char)s[end - 1]))
+		end--;
+	while (end && isspace((unsigned char)*s))
+		s++, end--;
+	while (end) {
+		len = strcspn(s, ",");
+		if (len > end)
+			len = end;
+		for (i = 0; len && i < nr_words(attr); i++)
+			if (strlen(attr->words[i]) == len &&
+			    !strncasecmp(attr->words[i], s, len))
+				break;
+		if (len && i == nr_words(attr))
+			return EINVAL;
+		if (len)
+			value->number |= 1u << i;
+		s += len;
+		end -= len;
+		if (end)
+			s++, end--;
 	}
 	return value->number ? 0 : EINVAL;
 }
@@ -622,7 +634,9 @@ static bool read_shown(const struct attr *attr, char *s, bool configfs,
 	case LIST:
 		return !strpbrk(s, "+\t") && !read_list(attr, s, value);
 	case MASK:
-		return !isdigit((unsigned char)*s) && !read_mask(attr, s, value);
+		if (isdigit((unsigned char)*s) && strcmp(s, "0"))
+			return false;
+		return !read_mask(attr, s, value);
 	}
 	return false;
 }

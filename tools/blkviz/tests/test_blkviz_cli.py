@@ -155,7 +155,6 @@ def machine(tmp_path: Path) -> Iterator[dict[str, str]]:
     folder = tmp_path / "sys/class/block/sdx/trace"
     folder.mkdir(parents=True)
     (folder / "vfs").write_text("0\n")
-    (folder / "vfs_mask").write_text("read,write\n")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/blktrace").write_text(FAKE)
     (tmp_path / "bin/blktrace").chmod(0o755)
@@ -164,16 +163,15 @@ def machine(tmp_path: Path) -> Iterator[dict[str, str]]:
            "FAKE_SYSFS": str(tmp_path / "sys"), "FAKE_TRACE": str(tmp_path / "trace")}
 
 
-def switches(tmp_path: Path) -> tuple[str, str]:
-    folder = tmp_path / "sys/class/block/sdx/trace"
-    return (folder / "vfs").read_text().strip(), (folder / "vfs_mask").read_text().strip()
+def switch(tmp_path: Path) -> str:
+    return (tmp_path / "sys/class/block/sdx/trace/vfs").read_text().strip()
 
 
 def test_record_switches_the_messages_on_and_off_again(machine: dict[str, str], tmp_path: Path) -> None:
     done = blkviz("record", "-o", tmp_path / "base", "--mask", "read", "sdx", "--", "sh", "-c", "exit 7", env=machine)
     assert done.returncode == 7, done.stderr
-    assert (tmp_path / "sys/during").read_text().strip() == "1"
-    assert switches(tmp_path) == ("0", "read,write")
+    assert (tmp_path / "sys/during").read_text().strip() == "read"
+    assert switch(tmp_path) == "0"
     assert json.loads((tmp_path / "base.blkviz.json").read_text())["command"] == "sh -c exit 7"
     assert json.loads(blkviz(tmp_path / "base", "--json").stdout)["events"] > 400
 
@@ -218,7 +216,7 @@ def test_a_refused_mask_is_named(machine: dict[str, str], tmp_path: Path, monkey
     write = Path.write_text
 
     def refuse(path: Path, text: str) -> int:
-        if path.name == "vfs_mask" and text == "read,fly":
+        if path.name == "vfs" and text == "read,fly":
             raise OSError(22, "Invalid argument")
         return write(path, text)
 
@@ -226,7 +224,7 @@ def test_a_refused_mask_is_named(machine: dict[str, str], tmp_path: Path, monkey
     monkeypatch.setattr(record, "SYSFS", tmp_path / "sys")
     with pytest.raises(NoTraceError, match="^--mask read,fly: [^\n]*$"), record.vfs_messages("sdx", "read,fly"):
         raise AssertionError("not refused")
-    assert switches(tmp_path) == ("0", "read,write")
+    assert switch(tmp_path) == "0"
 
 
 def test_record_for_some_seconds(machine: dict[str, str], tmp_path: Path) -> None:
@@ -274,7 +272,7 @@ def test_interrupted_record_switches_off_and_keeps_the_trace(
         hold.unlink(missing_ok=True)
         running.kill()
     assert running.returncode == 130, said
-    assert switches(tmp_path) == ("0", "read,write")
+    assert switch(tmp_path) == "0"
     assert (tmp_path / "base.blktrace.0").stat().st_size > 1000
     assert json.loads((tmp_path / "base.blkviz.json").read_text())["command"] == " ".join(command)
 
@@ -297,7 +295,6 @@ def test_record_behind_nohup_goes_on(machine: dict[str, str], tmp_path: Path) ->
 
 def test_record_on_a_kernel_without_messages_says_so(machine: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "sys/class/block/sdx/trace/vfs").rename(tmp_path / "away")
-    (tmp_path / "sys/class/block/sdx/trace/vfs_mask").unlink()
     # the tracer of these tests looks at it
     machine["FAKE_SYSFS"] = str(tmp_path / "other")
     (tmp_path / "other/class/block/sdx/trace").mkdir(parents=True)
@@ -352,7 +349,7 @@ def test_interrupted_live_ends_blktrace_and_switches_off(
     try:
         url = serving.stdout.readline().split()[0].decode()
         assert until(url + "data?after=0", lambda head: head["events"] > 400)["live"]
-        assert switches(tmp_path) == ("1", "read,write")
+        assert switch(tmp_path) == "1"
         serving.send_signal(number)
         _, said = serving.communicate(timeout=30)
     finally:
@@ -360,7 +357,7 @@ def test_interrupted_live_ends_blktrace_and_switches_off(
     assert serving.returncode == 0, said
     assert said.decode().splitlines() == ["You have 30 (  5.4%) dropped events"]
     assert (tmp_path / "sys/ended").exists()
-    assert switches(tmp_path) == ("0", "read,write")
+    assert switch(tmp_path) == "0"
 
 
 def test_live_forgets_events_and_says_so_but_no_names(monkeypatch: pytest.MonkeyPatch) -> None:

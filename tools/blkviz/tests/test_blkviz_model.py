@@ -249,6 +249,28 @@ def test_a_call_that_was_entered_before_the_trace_begins_with_it() -> None:
     assert (calls.start[0], calls.end[0], calls.flags[0]) == (5, 40, model.NO_ENTER)
 
 
+def test_a_call_that_was_entered_before_its_operation_was_told_begins_with_that() -> None:
+    writer = synth.Writer()
+    writer.event(5, QUEUE, 8, 4096)
+    writer.message(20, "vfs messages read,write")
+    writer.message(40, "leave vfs_read ino 12 ret 5")
+    calls = built(writer).calls
+    assert (calls.start[0], calls.end[0], calls.inode[0], calls.flags[0]) == (20, 40, 12, model.NO_ENTER)
+
+
+def test_a_call_ends_with_the_last_that_is_told_of_its_operation() -> None:
+    writer = synth.Writer()
+    writer.message(1, "vfs messages read,write")
+    writer.message(2, "enter vfs_read ino 12 off 0 len 4096")
+    writer.message(3, "enter vfs_write ino 13 off 0 len 4096", pid=8)
+    writer.message(10, "vfs messages write")
+    writer.message(30, "leave vfs_write ino 13 ret 4096", pid=8)
+    writer.event(90, QUEUE, 8, 4096)
+    calls = built(writer).calls
+    assert calls.end.tolist() == [10, 30]
+    assert calls.flags.tolist() == [model.NO_LEAVE, 0]
+
+
 def test_a_lost_leave_does_not_swallow_the_calls_after_it() -> None:
     writer = synth.Writer()
     for time, text in ((1, "enter vfs_read"), (2, "enter vfs_fault"), (9, "leave vfs_read"),

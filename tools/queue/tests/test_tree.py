@@ -87,8 +87,9 @@ def test_a_kernel_before_a_patch_has_those_before_it(two_patches: Queue) -> None
     assert "five;" in source and "thirty;" not in source
 
 
-def test_export_keeps_the_cover_letter(two_patches: Queue) -> None:
-    letter = two_patches.root / "patches/cover-letter.txt"
+def test_export_keeps_the_cover_letters(two_patches: Queue) -> None:
+    letter = two_patches.root / "patches/cover/fixes.txt"
+    letter.parent.mkdir()
     letter.write_text("Dear all\n")
     two_patches.works("export")
     assert letter.read_text() == "Dear all\n"
