@@ -9,7 +9,7 @@ FLAVOUR ?= plain
 export KERNEL STEPS JOBS SEED VM_FULL
 
 .PHONY: help run check setup setup-run setup-test setup-bench setup-deb venv venv-run fetch tree export verify \
-	bisect-check submit-check kernel uml deb bench soak stress unchanged coverage mutants clean
+	bisect-check submit-check kernel uml deb bench soak stress unchanged coverage mutants reproducers clean
 
 help: ## show this text
 	@echo "Targets:"
@@ -25,7 +25,7 @@ help: ## show this text
 	@echo "  STEPS=A,B      the steps of make check to run (default: all)"
 	@echo "  SEED=N         repeats the random inputs of make check (it prints the number)"
 	@echo "  VM_FULL=1      make check with its long amounts, and in both flavours"
-	@echo "  ONLY=A,B       the parts of make submit-check to run (default: all)"
+	@echo "  ONLY=A,B       the parts of make submit-check, or make reproducers, to run (default: all)"
 	@echo "  JOBS=N         parallel jobs (default: the number of CPUs)"
 	@echo "  DISKSIM=PATH   a DiskSim that tools/disk/judge/build made, for the tests of make check that want it"
 	@echo "  QUEUE_CACHE=DIR  where sources are kept (default: cfq-queue in the user's cache)"
@@ -99,6 +99,11 @@ coverage: setup-test venv ## which lines and branches the tests run (COVERAGE_AR
 
 mutants: setup-test venv ## plant small faults one by one: does a test hear each? (MUTANTS_ARGS: see tools/mutants/mutants --help)
 	@tools/mutants/mutants $(MUTANTS_ARGS)
+
+reproducers: setup-test venv ## are the bugs that patches mend in the pristine kernel, and not in the patched? (ONLY=A,B)
+	@$(QUEUE) kernel --flavour fixes
+	@$(QUEUE) kernel --flavour fixes --base
+	@PYTHONPATH=. build/venv/bin/python -P -m selftests.fixes.reproduce $(if $(ONLY),--only $(ONLY))
 
 clean: ## remove build/, unless it has work that is not exported (FORCE=1: even then)
 	@$(QUEUE) clean $(if $(FORCE),--force)

@@ -94,6 +94,7 @@ def steps() -> list[Step]:
         Step("lint", [str(TOOLS / "check/lint")], by_marks),
         *tool_steps(),
         pytest_step("docs", [ROOT / "selftests/docs"]),
+        pytest_step("fixes", [ROOT / "selftests/fixes"]),
         Step("verify", [*QUEUE, "--json", "verify"], by_findings),
         Step("bisect", [*QUEUE, "--json", "bisect-check"], by_findings),
         kunit_step(),

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Reproducers of bugs that patches of the queue mend: each is seen in the pristine kernel, and not in the patched one.
+
+Prints a line of TAP for each. Exit codes: 0 all is as said; 1 it is not; 2 nothing was run; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.base import cli
+from tools.base.arguments import words
+from tools.base.cli import ToolError
+from tools.base.paths import BUILD, ROOT
+from tools.queue.kernel import FLAVOURS, MODULE
+from tools.vm import Result, build_static, parameters, run
+
+HERE = Path(__file__).resolve().parent
+PROGRAMS = BUILD / "vm"
+PROGRAM_SOURCES = (HERE / "guest/load_module.c", HERE / "guest/sched_files.c",
+                   ROOT / "selftests/vm/guest/ending_readers.c")
+FIXES = FLAVOURS["fixes"]
+BROKEN = 3  # a script's exit code: it could not do what it is for
+
+
+@dataclass(frozen=True)
+class Reproducer:
+    """A script, and how the pristine kernel fails in it."""
+
+    name: str
+    command: str
+    shows: str  # a regular expression of what the console or the script says there; empty: nothing is wrong there
+    cpus: int = 2
+    timeout: float = 600
+
+
+REPRODUCERS = (
+    Reproducer("rnbd-mq-deadline", "rnbd.sh mq-deadline", r"KASAN: global-out-of-bounds in (dd|deadline)_\w+"),
+    # bfq takes the class of the task that submits, which is the server's own
+    Reproducer("rnbd-bfq", "rnbd.sh bfq", ""),
+    Reproducer("icq", "icq.sh 40", r"(KASAN: .* in|RIP: \S+?:) ?ioc_destroy_icq\+", cpus=8),
+    Reproducer("debugfs-mq-deadline", "debugfs.sh mq-deadline 150", r"(KASAN: .* in|RIP: \S+?:) ?(dd|deadline)_\w+"),
+    Reproducer("debugfs-kyber", "debugfs.sh kyber 150", r"(KASAN: .* in|RIP: \S+?:) ?(kyber|sbitmap)_\w+"),
+    Reproducer("blktrace", "blktrace.sh", r"^BUG: the message is in the trace, blkparse drops it$"),
+)
+
+
+def problem(reproducer: Reproducer, result: Result, patched: bool) -> str:
+    """What is not as it should be, or nothing."""
+    if result.exit_code == BROKEN and not result.reports:
+        return f"could not be tried: {last_line(result.stdout)}"
+    if patched or not reproducer.shows:
+        return "" if result.ok else f"fails: {seen(reproducer, result)}"
+    if result.ok:
+        return "the bug is not seen"
+    if not re.search(reproducer.shows, result.console + "\n" + result.stdout, re.M):
+        return f"fails in another way: {seen(reproducer, result)}"
+    return ""
+
+
+def seen(reproducer: Reproducer, result: Result) -> str:
+    """What it shows, in a few words."""
+    for text in (result.console, result.stdout):
+        if reproducer.shows and (found := re.search(reproducer.shows, text, re.M)):
+            return found[0]
+    if result.reports:
+        return result.reports[0]
+    return "no end in time" if result.timed_out else last_line(result.stdout)
+
+
+def last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["nothing is said"])[-1]
+
+
+def boot(reproducer: Reproducer, kernel: Path, out: Path) -> Result:
+    script, *arguments = shlex.split(reproducer.command)
+    env = {"PROGRAMS": str(PROGRAMS), "MODULE": str(kernel / MODULE / "read_with_ioprio.ko")}
+    return run([str(HERE / "guest" / script), *arguments], kernel=kernel / FIXES.image, cpus=reproducer.cpus,
+               memory="1G", timeout=reproducer.timeout, out=out, append=parameters("plain"), env=env)
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="reproduce", description=__doc__,
+                                  formatter_class=argparse.RawDescriptionHelpFormatter)
+    top.add_argument("--only", type=words, default=[], metavar="A,B", help="these reproducers (default: all)")
+    top.add_argument("--base", type=Path, default=BUILD / "kernel-fixes-base", metavar="FOLDER",
+                     help="where the pristine kernel was built (default: build/kernel-fixes-base)")
+    top.add_argument("--patched", type=Path, default=BUILD / FIXES.folder, metavar="FOLDER",
+                     help="where the patched kernel was built (default: build/kernel-fixes)")
+    top.add_argument("--kernels", type=words, default=["base", "patched"], metavar="A,B",
+                     help="base, patched or both (default: both)")
+    top.add_argument("--logs", type=Path, default=BUILD / "runs/fixes", metavar="FOLDER",
+                     help="where consoles and logs are left (default: build/runs/fixes)")
+    return top
+
+
+def chosen(only: Sequence[str]) -> list[Reproducer]:
+    known = {reproducer.name: reproducer for reproducer in REPRODUCERS}
+    if unknown := set(only) - set(known):
+        raise ToolError(f"no reproducer is named {', '.join(sorted(unknown))}: there are {', '.join(known)}",
+                        cli.EXIT_USAGE)
+    return [known[name] for name in only or known]
+
+
+def command(args: argparse.Namespace) -> int:
+    reproducers = chosen(args.only)
+    kernels = {"base": args.base, "patched": args.patched}
+    if unknown := set(args.kernels) - set(kernels):
+        raise ToolError(f"--kernels {', '.join(sorted(unknown))}: base and patched are known", cli.EXIT_USAGE)
+    for name in args.kernels:
+        if not (kernels[name] / FIXES.image).is_file():
+            raise ToolError(f"{kernels[name]}: no kernel was built there: `make reproducers` does", cli.EXIT_USAGE)
+    for source in PROGRAM_SOURCES:
+        build_static(source, PROGRAMS)
+    print(f"1..{len(reproducers) * len(args.kernels)}", flush=True)
+    failed = number = 0
+    for reproducer in reproducers:
+        for name in args.kernels:
+            number += 1
+            result = boot(reproducer, kernels[name], args.logs / f"{reproducer.name}-{name}")
+            why = problem(reproducer, result, name == "patched")
+            failed += bool(why)
+            said = why or ("passes" if result.ok else f"fails: {seen(reproducer, result)}")
+            print(f"{'not ok' if why else 'ok'} {number} {reproducer.name} {name} # {said}, {result.seconds:.0f} s",
+                  flush=True)
+    return cli.EXIT_FAILED if failed else 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = parser().parse_args(argv)
+    return cli.run("reproduce", lambda: command(args))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
