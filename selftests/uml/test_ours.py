@@ -36,6 +36,7 @@ SHOWN = [
     ("actuators", "^(none|cfq).* load=random", 10),
     ("reader-beside-writers", "", 10),
     ("random-reserved", "^cfq", 20),
+    ("reserved-too-much", "^cfq", 30),
     ("beside-realtime", "^cfq", 20),
     ("drive-priority", "^(cfq|mq|bfq).* N=(14|20)", 20),
     ("syncer", "^(cfq|bfq).* beside=(readers|writers|both)", 60),

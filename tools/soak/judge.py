@@ -127,15 +127,10 @@ def check_sort_order(sample: Sample) -> Iterator[str]:
 
 
 def check_sort_members(sample: Sample) -> Iterator[str]:
-    """Those that wait within their reservation: a deadline is at most the delay away."""
     sorted_pids = Counter(entry.pid for entry in sample.sort_tree)
     waiting = Counter(queue.pid for queue in sample.service_tree if queue.cls == "BW")
     if not sorted_pids <= waiting:
         yield f"sort_tree has {sorted(sorted_pids.elements())}, service_tree {sorted(waiting.elements())}"
-    delays_ms = {reservation.pid: reservation.delay_ms for reservation in sample.reservations}
-    for entry in sample.sort_tree:
-        if entry.deadline_us > delays_ms.get(entry.pid, 0) * 1000:
-            yield f"pid {entry.pid} is in the sort_tree {entry.deadline_us} us before its deadline"
 
 
 def check_busy(sample: Sample) -> Iterator[str]:
@@ -217,6 +212,14 @@ def check_slack(sample: Sample) -> Iterator[str]:
 def check_tokens(sample: Sample, history: History) -> Iterator[str]:
     for reservation in sample.reservations:
         yield from check_reservation(reservation, history.least_tokens(reservation.pid))
+
+
+def check_deadlines(sample: Sample, history: History) -> Iterator[str]:
+    """Who waits within a reservation has the delay, and for what is read ahead as much more as the bucket holds."""
+    delays_ms = {reservation.pid: reservation.delay_ms for reservation in sample.reservations}
+    for entry in sample.sort_tree:
+        if entry.deadline_us > (delays_ms.get(entry.pid, 0) + history.bucket_ms) * 1000:
+            yield f"pid {entry.pid} is in the sort_tree {entry.deadline_us} us before its deadline"
 
 
 def check_counters_grow(sample: Sample, history: History) -> Iterator[str]:
@@ -315,6 +318,7 @@ OF_ONE_MOMENT = {
     "events counted once": check_events,
 }
 WITH_HISTORY = {
+    "deadlines in range": check_deadlines,
     "counters grow": check_counters_grow,
     "dispatched requests complete": check_completed,
 }

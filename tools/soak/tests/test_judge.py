@@ -74,9 +74,10 @@ BROKEN = {
         [("pid 31 sync class BW", "pid 31 sync class idle")],
     ),
     "sort tree in order": ("sort tree in order", [("sector 1024 ", "sector 264956929 ")]),
-    "sort tree has one beyond its reservation": (
-        "sort tree has waiting BW queues",
-        [("tokens 373614 deadline_us 20411", "tokens 373614 deadline_us 25001")],
+    # a delay of 25 ms and a bucket of 3 s
+    "deadline later than it can be": (
+        "deadlines in range",
+        [("tokens 373614 deadline_us 20411", "tokens 373614 deadline_us 3025001")],
     ),
     "sort tree has another": ("sort tree has waiting BW queues", [("sector 1024 pid 29", "sector 1024 pid 28")]),
     "busy too many": ("busy counts", [("busy BE 3", "busy BE 4")]),
