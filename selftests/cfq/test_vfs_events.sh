@@ -11,6 +11,7 @@ cfq_need_ext4
 cfq_device size=64
 [ -x "$CFQ_VFS" ] || cfq_fail "cfq_vfs is not built"
 mnt=$CFQ_TMP/mnt
+ram=$CFQ_TMP/ram
 tracing=/sys/kernel/tracing
 mountpoint -q "$tracing" || mount -t tracefs none "$tracing" 2> /dev/null
 [ -d "$tracing/events/vfs" ] || cfq_skip "no events of VFS operations"
@@ -21,6 +22,7 @@ cleanup()
 {
 	[ ! -d "$instance" ] || rmdir "$instance"
 	! mountpoint -q "$mnt" || umount "$mnt"
+	! mountpoint -q "$ram" || umount "$ram"
 }
 
 # said NAME: its events, one a line
@@ -63,7 +65,10 @@ dd if=/dev/urandom of="$mnt/sub/file" bs=1M count=1 status=none
 mkfifo "$mnt/pipe"
 umount "$mnt"
 mount "$CFQ_DEV" "$mnt" || cfq_fail "cannot mount it again"
-dd if=/dev/urandom of="$CFQ_TMP/plain" bs=4k count=1 status=none
+# of its own: that of $CFQ_TMP may be below another, which has other numbers
+mkdir "$ram"
+mount -t tmpfs none "$ram" || cfq_fail "no tmpfs"
+dd if=/dev/urandom of="$ram/plain" bs=4k count=1 status=none
 
 # Nobody listens.
 cfq_vfs_do off read "$mnt/sub/file" 0 4096
@@ -88,7 +93,7 @@ cfq_vfs_do t_aio_write aio_write "$mnt/sub/file" 12288 4096
 cfq_vfs_do t_uring uring_read "$mnt/sub/file" 524288 4096
 cfq_vfs_do t_uring_write uring_write "$mnt/sub/file" 528384 4096
 cfq_vfs_do t_dev pread "$CFQ_DEV" 512 1024
-cfq_vfs_do t_tmpfs pread "$CFQ_TMP/plain" 0 4096
+cfq_vfs_do t_tmpfs pread "$ram/plain" 0 4096
 cfq_vfs_do t_stat stat "$mnt/sub/file"
 cfq_vfs_do none open "$mnt/sub/none"
 cfq_vfs_do made create "$mnt/sub/made"
@@ -146,7 +151,7 @@ fi
 # A block device is its own device; a pipe has only its name on one.
 check t_dev "$(stat -c %Hr:%Lr "$CFQ_DEV")" \
 	"$(($(stat -c '%Hr * 1048576 + %Lr' "$CFQ_DEV")))" read 512 1024 1024
-check t_tmpfs "$(stat -c %Hd:%Ld "$CFQ_TMP/plain")" "$(stat -c %i "$CFQ_TMP/plain")" \
+check t_tmpfs "$(stat -c %Hd:%Ld "$ram/plain")" "$(stat -c %i "$ram/plain")" \
 	read 0 4096 4096
 said t_pipe | grep -q "^enter read dev=0:0 ino=$(stat -c %i "$mnt/pipe") " ||
 	cfq_fail "a pipe: $(said t_pipe)"
