@@ -245,6 +245,12 @@ static uint64_t in_range(const struct attr *attr)
 	return attr->min + below(1 + ((attr->max - attr->min) >> below(20)));
 }
 
+/* What the kernel's strstrip() takes: its characters are those of Latin 1. */
+static bool is_space(char c)
+{
+	return isspace((unsigned char)c) || c == '\xa0';
+}
+
 static size_t nr_words(const struct attr *attr)
 {
 	size_t n = 0;
@@ -530,9 +536,9 @@ static int read_mask(const struct attr *attr, const char *s, struct value *value
 		return 0;
 	}
 	value->number = 0;
-	while (end && isspace((unsigned char)s[end - 1]))
+	while (end && is_space(s[end - 1]))
 		end--;
-	while (end && isspace((unsigned char)*s))
+	while (end && is_space(*s))
 		s++, end--;
 	while (end) {
 		len = strcspn(s, ",");
