@@ -28,14 +28,13 @@ class Stacks:
     def switch(self, time: int, operations: frozenset[str]) -> None:
         """From now on the trace tells of these: of others nothing, and what was entered before is not known."""
         self.start = time
+        told = {op for name, op in self.operations.items() if name.removeprefix("vfs_") in operations}
         for stack in self.stacks.values():
-            for call in [call for call in stack if self._name(call) not in operations]:
-                call[3], call[9] = time, NO_LEAVE
-                self.entered[call[0], call[1]] -= 1
-                stack.remove(call)
-
-    def _name(self, call: list[int]) -> str:
-        return list(self.operations)[call[1]].removeprefix("vfs_")
+            for call in stack:
+                if call[1] not in told:
+                    call[3], call[9] = time, NO_LEAVE
+                    self.entered[call[0], call[1]] -= 1
+            stack[:] = [call for call in stack if call[1] in told]
 
     def take(self, event: int, time: int, pid: int, said: messages.Vfs) -> None:
         op = self.operations.setdefault(said.operation, len(self.operations))

@@ -83,9 +83,9 @@ def submit_check(project: Project, kernel: str | None, only: Sequence[str] = ())
         except ToolError as error:
             return [Finding("am", f"on linux {base.version}", (str(error),))]
         made = group_findings("am", linux, groups)
-        site = Site(project, linux, patches,
-                    tuple(group for group, each in zip(groups.values(), made, strict=True) if each.ok), tuple(made))
-        findings = [each for each in made if not each.ok and only and "am" not in only]
+        good = tuple(group for group, finding in zip(groups.values(), made, strict=True) if finding.ok)
+        site = Site(project, linux, patches, good, tuple(made))
+        findings = [finding for finding in made if not finding.ok and only and "am" not in only]
         for name, check in CHECKS.items():
             if only and name not in only:
                 continue
@@ -192,8 +192,10 @@ def check_cover(site: Site, group: Group) -> Finding:
     wrong += [f"speaks of {name}, which the series does not leave" for name in files_of(text)
               if git(site.linux, "cat-file", "-e", f"{group.branch}:{name}", check=False).returncode]
     below = letter(site.project, group.on)
-    if group.on and below.is_file() and quoted(title(below.read_text(errors="replace"))) not in " ".join(text.split()):
-        wrong.append(f"does not say that it stands on {quoted(title(below.read_text(errors='replace')))}")
+    if group.on and below.is_file():
+        stands_on = f'"{title(below.read_text(errors="replace"))}"'
+        if stands_on not in " ".join(text.split()):
+            wrong.append(f"does not say that it stands on {stands_on}")
     if not wrong:
         whole = site.out(group) / "0000-cover-letter.patch"
         write_if_changed(whole, whole_letter(text, made).encode())
@@ -232,10 +234,6 @@ def split_cover(text: str) -> tuple[str, str]:
 def title(text: str) -> str:
     """What a letter is called, without its number."""
     return re.sub(r"^Subject: (?:\[[^\]]*\] )?", "", split_cover(text)[0])
-
-
-def quoted(words: str) -> str:
-    return f'"{words}"'
 
 
 SUMMARY = re.compile(r"^ \d+ files? changed.*$", re.M)
