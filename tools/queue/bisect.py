@@ -3,7 +3,7 @@
 its kselftests have all they call.
 
 The same is built at each prefix: the block layer and every other folder that some patch
-changes a C file of, of fs/ and mm/ these files. configs/bisect.config has what they need in
+changes a C file of, of fs/ and mm/ these files, as far as they are there yet. configs/bisect.config has what they need in
 User-Mode Linux, which is quickly prepared; `make uml` and `make kernel` link the whole.
 
 Works in build/verify/linux, which is reset each time; nothing that somebody works in is
@@ -82,7 +82,7 @@ class Prefixes:
         say(f"bisect-check {number}/{len(self.patches)}: {self.subject(number)}")
         git(linux, "checkout", "-q", "-B", "queue", self.commits[number])
         self.built = number
-        said = build_prefix(self.project, linux, self.targets)
+        said = build_prefix(self.project, linux, [target for target in self.targets if has(linux, target)])
         return warnings(said.replace(f"{linux}/", ""))  # stamps are for every checkout
 
     def subject(self, number: int) -> str:
@@ -151,6 +151,11 @@ def touched(project: Project, base: Base, patches: Sequence[Path]) -> list[str]:
         project.pristine, "cat-file", "-e", f"{base.commit}:{name}/Makefile", check=False).returncode == 0}
     return sorted([f"{name}/" for name in present]
                   + [f"{name[:-2]}.o" for name in changed if str(Path(name).parent) in LARGE])
+
+
+def has(linux: Path, target: str) -> bool:
+    """Whether a prefix has what a target is made of: a later patch may add it."""
+    return target.endswith("/") or (linux / target).with_suffix(".c").is_file()
 
 
 def build_prefix(project: Project, linux: Path, targets: Sequence[str]) -> str:

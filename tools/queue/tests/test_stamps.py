@@ -27,11 +27,13 @@ class Bisecting:
     def __init__(self, queue: Queue) -> None:
         self.queue = queue
         self.built: list[str] = []
+        self.targets: list[list[str]] = []  # of each build
         self.says: dict[str, str] = {}  # by the subject of a commit
 
-    def build(self, _project: Project, linux: Path, _targets: list[str]) -> str:
+    def build(self, _project: Project, linux: Path, targets: list[str]) -> str:
         subject = git_out(linux, "log", "-1", "--format=%s")
         self.built.append(subject)
+        self.targets.append(targets)
         return self.says.get(subject, "").replace("LINUX", str(linux))
 
     def __call__(self, again: bool = False, root: Path | None = None) -> list[Finding]:
@@ -129,6 +131,13 @@ def test_a_patch_of_another_folder_builds_all(bisecting: Bisecting) -> None:
     bisecting.queue.works("export")
     bisecting()
     assert bisecting.built == [BASE, ONE, TWO, "fs: three"]
+
+
+def test_a_prefix_is_not_asked_for_a_file_that_a_later_patch_adds(bisecting: Bisecting) -> None:
+    bisecting.queue.commit("fs: three", {"fs/three.c": "int three;\n"})
+    bisecting.queue.works("export")
+    assert failed(bisecting()) == []
+    assert ["fs/three.o" in targets for targets in bisecting.targets] == [False, False, False, True]
 
 
 def test_a_failure_is_never_remembered(bisecting: Bisecting) -> None:
