@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A synchronous write does not wait for a turn of all who read: a journal's, or an
-# fsync()'s, is what others wait for. A read does.
+# A synchronous write does not wait for a turn of all who read, nor for the end of the
+# slice of who reads now: a journal's, or an fsync()'s, is what others wait for. A read
+# does.
 
 . "$(dirname "$0")/cfq_common.sh"
 
@@ -16,16 +17,40 @@ cfq_need_debugfs
 # By default there are two, and who waits for a tag is not in the scheduler.
 echo 64 > "$CFQ_QUEUE/nr_requests" || cfq_fail "64 tags are not taken"
 
-# slices COMMAND...: how many slices begin while it runs, in the median
+# during COUNTER COMMAND...: by how much it grows while the command runs, in the median
+during()
+{
+	local i before counter=$1
+
+	shift
+	for ((i = 0; i < TRIES; i++)); do
+		before=$($counter)
+		"$@" 2> /dev/null || cfq_fail "$* fails"
+		echo $(($($counter) - before))
+	done | sort -n | sed -n "$((TRIES / 2 + 1))p"
+}
+
 slices()
 {
-	local i before
+	cfq_counter slices
+}
 
-	for ((i = 0; i < TRIES; i++)); do
-		before=$(cfq_counter slices)
-		"$@" 2> /dev/null || cfq_fail "$* fails"
-		echo $(($(cfq_counter slices) - before))
-	done | sort -n | sed -n "$((TRIES / 2 + 1))p"
+reads()
+{
+	local reads
+
+	read -r reads _ < "/sys/block/$CFQ_NAME/stat"
+	echo "$reads"
+}
+
+write_one()
+{
+	dd if=/dev/zero of="$CFQ_DEV" bs=4k seek=262000 count=1 oflag=direct conv=notrunc
+}
+
+read_one()
+{
+	dd if="$CFQ_DEV" of=/dev/null bs=4k skip=262000 count=1 iflag=direct
 }
 
 for ((reader = 0; reader < READERS; reader++)); do
@@ -33,12 +58,19 @@ for ((reader = 0; reader < READERS; reader++)); do
 		iflag=direct 2> /dev/null &
 done
 sleep 2
-written=$(slices dd if=/dev/zero of="$CFQ_DEV" bs=4k seek=262000 count=1 \
-	  oflag=direct conv=notrunc) || exit "$KSFT_FAIL"
-read=$(slices dd if="$CFQ_DEV" of=/dev/null bs=4k skip=262000 count=1 iflag=direct) ||
-	exit "$KSFT_FAIL"
+written=$(during slices write_one) || exit "$KSFT_FAIL"
+read=$(during slices read_one) || exit "$KSFT_FAIL"
 echo "a write waits for $written slices, a read for $read"
 [ "$read" -ge $((READERS - 1)) ] || cfq_fail "the readers do not wait for each other"
 # Four slices earlier, and one for who forks and looks besides.
 [ "$written" -le $((read - 2)) ] || cfq_fail "a synchronous write waits like a read"
+
+# A hundred reads in each slice: twelve are its eighth.
+echo 1000 > "$CFQ_QUEUE/iosched/slice_sync_ms" || cfq_fail "slice_sync_ms is not taken"
+sleep 2
+written=$(during reads write_one) || exit "$KSFT_FAIL"
+read=$(TRIES=1 during reads read_one) || exit "$KSFT_FAIL"
+echo "while a write waits $written reads are served, while a read waits $read"
+[ "$written" -le $((read / 20)) ] ||
+	cfq_fail "a synchronous write waits for the end of a slice"
 exit "$KSFT_PASS"
