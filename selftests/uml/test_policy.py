@@ -242,13 +242,32 @@ def test_readers_that_pause_leave_writeback_its_share(guests: uml.Guests, tmp_pa
 
 
 def test_synchronous_write_comes_before_slices_of_readers(guests: uml.Guests, tmp_path: Path) -> None:
-    """Six readers have 102 ms each: it waits for the rest of one slice, and for who has waited for 400 ms."""
+    """Six readers have 102 ms each: it waits for an eighth of a slice, and for who has waited for 400 ms."""
     streams = [f"{READER} {at(n)}" for n in range(6)]
     streams.append(f"{READER} write=1 period_ns={1700 * MS} start_ns={1030 * MS} {at(6)}")
     seen = run(guests, tmp_path, streams, ms=8000)
     writes = seen.streams[-1]
     assert len(writes) == 5
-    assert max(write.took for write in writes) < 2 * 102 * MS + COMMAND_NS
+    assert max(write.took for write in writes) < (102 + 102 // 8) * MS + 2 * COMMAND_NS
+
+
+@pytest.mark.parametrize("start_ms", range(1000, 1130, 9))
+def test_slice_is_left_to_a_synchronous_write_after_an_eighth(
+    guests: uml.Guests, tmp_path: Path, start_ms: int
+) -> None:
+    streams = [f"{READER} {at(n)}" for n in range(2)]
+    streams.append(f"{READER} write=1 period_ns={9999 * MS} start_ns={start_ms * MS} {at(6)}")
+    seen = run(guests, tmp_path, streams, ms=1400)
+    (write,) = seen.streams[-1]
+    assert write.took <= (100 * MS + COMMAND_NS) // 8 + 3 * COMMAND_NS
+
+
+def test_slice_is_not_left_to_a_read(guests: uml.Guests, tmp_path: Path) -> None:
+    """It waits for the rest of the slice that has begun, however long that is."""
+    streams = [f"{READER} {at(n)}" for n in range(2)]
+    streams.append(f"{READER} period_ns={411 * MS} start_ns={1000 * MS} {at(6)}")
+    seen = run(guests, tmp_path, streams, ms=6000)
+    assert max(read.took for read in seen.streams[-1]) > 51 * MS
 
 
 @pytest.mark.parametrize(
