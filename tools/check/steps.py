@@ -25,6 +25,7 @@ KERNELS = {
     "plain": [*QUEUE, "kernel"],
     "debug": [*QUEUE, "kernel", "--flavour", "debug"],
     "smp": [*QUEUE, "uml", "--flavour", "um-smp"],
+    "heads": [*QUEUE, "heads"],
 }
 
 
@@ -97,6 +98,7 @@ def steps() -> list[Step]:
         pytest_step("fixes", [ROOT / "selftests/fixes"]),
         Step("verify", [*QUEUE, "--json", "verify"], by_findings),
         Step("bisect", [*QUEUE, "--json", "bisect-check"], by_findings),
+        pytest_step("heads", [ROOT / "selftests/heads"], ("heads",)),
         kunit_step(),
         pytest_step("uml", [ROOT / "selftests/uml"], ("uml",)),
         unchanged_step(),

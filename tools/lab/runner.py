@@ -21,6 +21,9 @@ from .job import Run
 from .results import SCHEMA, CellResult, Result
 from .scenario import Cell, Scenario
 
+TRACER = "tracer.sh"
+TRACE = "trace.blktrace.0"  # as blktrace calls that of the only CPU
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -107,8 +110,10 @@ def run_cell(plan: Plan, run: Run, guests: Guests, trace_to: Path | None) -> Cel
     if run.policy is None:
         return cell_result(run, "needs-bw")
     name = f"{plan.scenario.name} {run.cell.name}"
-    text = job.job_text(plan.scenario, plan.disk, run, plan.features.bw, _tracer() if trace_to else None)
+    text = job.job_text(plan.scenario, plan.disk, run, plan.features.bw, f"/bin/sh /mnt/{TRACER}" if trace_to else None)
     files = {f"{n}.list": "\n".join(p.list_lines) + "\n" for n, p in enumerate(run.streams) if p.list_lines}
+    if trace_to:
+        files[TRACER] = _tracer()
     with scratch() as folder:
         try:
             guests.run(text, files, folder, name)
@@ -136,10 +141,12 @@ def _read_cell(run: Run, folder: Path, duration_ns: int) -> CellResult:
 
 
 def _tracer() -> str:
+    """What traces in the guest. blktrace maps the files that it writes, and of one of the host's such a page is lost
+    now and then: a pipe's end is written."""
     program = of_system("blktrace")
     if not program:
         raise ToolError("--trace needs blktrace; install it", EXIT_USAGE)
-    return f"{program} -d /dev/{job.DEVICE} -D /mnt -o trace"
+    return f"exec {program} -d /dev/{job.DEVICE} -o - > /mnt/{TRACE}\n"
 
 
 def _located(error: GuestFailed, scenario: Scenario, cell: Cell, text: str) -> GuestFailed:
@@ -160,8 +167,7 @@ def _file_name(name: str) -> str:
 
 def _keep_trace(folder: Path, target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
-    for path in folder.glob("trace.blktrace.*"):
-        shutil.copy(path, target / path.name)
+    shutil.copy(folder / TRACE, target / TRACE)
 
 
 def assemble(plan: Plan, cells: list[CellResult]) -> Result:

@@ -3,8 +3,9 @@
 its kselftests have all they call.
 
 The same is built at each prefix: the block layer and every other folder that some patch
-changes a C file of, of fs/ and mm/ these files, as far as they are there yet. configs/bisect.config has what they need in
-User-Mode Linux, which is quickly prepared; `make uml` and `make kernel` link the whole.
+changes a C file of, of fs/ and mm/ these files, as far as they are there yet.
+configs/bisect.config has what they need in User-Mode Linux, which is quickly prepared;
+`make uml` and `make kernel` link the whole.
 
 Works in build/verify/linux, which is reset each time; nothing that somebody works in is
 touched. A prefix that passed before is not built again.

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from .common import git_out, run
 
-# Folders of the queue's own in tools/testing/selftests. The scripts of NAME share NAME_common.sh, whose functions
+# Folders of the queue's own, below the next. The scripts of NAME share NAME_common.sh, whose functions
 # begin with NAME_.
 KSELFTESTS = ("cfq", "null_blk")
+BELOW = "tools/testing/selftests"
 COMMENT = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
 
 
@@ -20,7 +21,7 @@ def shell_problems(linux: Path, commit: str) -> list[str]:
 
 
 def folder_problems(linux: Path, commit: str, folder: str) -> list[str]:
-    path = f"tools/testing/selftests/{folder}"
+    path = f"{BELOW}/{folder}"
     names = [Path(name).name for name in git_out(linux, "ls-tree", "--name-only", commit, f"{path}/").splitlines()]
     texts = {name: git_out(linux, "show", f"{commit}:{path}/{name}") + "\n"
              for name in names if name.endswith(".sh")}

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tools.base.cli import EXIT_INTERRUPTED
+from tools.blkviz.parse import scan
 from tools.lab import cli, filesystems, job, stats
 from tools.lab.features import probe
 from tools.lab.tests.conftest import LAB, SCENARIO
@@ -484,6 +485,19 @@ def test_trace_is_kept(kernel: Path, scenario_file: Path, disks: Path, tmp_path:
         for old, new in zip(a["processes"], b["processes"], strict=True):
             assert (old["reads"], old.get("misses")) == (new["reads"], new.get("misses"))
             assert abs(old["latency_ns"]["mean"] - new["latency_ns"]["mean"]) < CLOCK_READS_NS
+
+
+def test_trace_of_many_messages_has_no_holes(kernel: Path, tmp_path: Path) -> None:
+    """Pages that blktrace maps of a file of the host's are lost now and then."""
+    args = ["--kernel", kernel, "--out", tmp_path, "--duration", "20", "--trace", "--quiet"]
+    done = lab("run", "syncer", "--cell", "^cfq depth1 beside=both", *args)
+    if "needs blktrace" in done.stderr:
+        pytest.skip("no blktrace")
+    assert done.returncode == 0, done.stderr
+    (trace,) = (tmp_path / "traces").glob("*/trace.blktrace.0")
+    found = scan(trace.read_bytes())
+    assert found.problems == []
+    assert len(found.offsets) > 10_000
 
 
 def test_cell_and_duration_choose_a_part(kernel: Path, scenario_file: Path, disks: Path, tmp_path: Path) -> None:
