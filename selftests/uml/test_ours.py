@@ -39,8 +39,7 @@ SHOWN = [
     ("reserved-too-much", "^cfq", 30),
     ("beside-realtime", "^cfq", 20),
     ("drive-priority", "^(cfq|mq|bfq).* N=(14|20)", 20),
-    # Without a queue in the drive, readers beside: bfq is faster there, and they pay for it (evaluation.md).
-    ("syncer", "^(cfq|bfq) depth(1 beside=writers|32 beside=(readers|writers|both))", 60),
+    ("syncer", "^(cfq|bfq).* beside=(readers|writers|both)", 60),
 ]
 
 
