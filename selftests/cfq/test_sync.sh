@@ -17,40 +17,32 @@ cfq_need_debugfs
 # By default there are two, and who waits for a tag is not in the scheduler.
 echo 64 > "$CFQ_QUEUE/nr_requests" || cfq_fail "64 tags are not taken"
 
-# during COUNTER COMMAND...: by how much it grows while the command runs, in the median
-during()
-{
-	local i before counter=$1
+WRITE=(dd if=/dev/zero of="$CFQ_DEV" bs=4k seek=262000 count=1 oflag=direct
+       conv=notrunc)
+READ=(dd if="$CFQ_DEV" of=/dev/null bs=4k skip=262000 count=1 iflag=direct)
 
-	shift
-	for ((i = 0; i < TRIES; i++)); do
-		before=$($counter)
-		"$@" 2> /dev/null || cfq_fail "$* fails"
-		echo $(($($counter) - before))
-	done | sort -n | sed -n "$((TRIES / 2 + 1))p"
-}
-
-slices()
-{
-	cfq_counter slices
-}
-
-reads()
+# number_of WHAT: slices or reads so far
+number_of()
 {
 	local reads
 
-	read -r reads _ < "/sys/block/$CFQ_NAME/stat"
-	echo "$reads"
+	case $1 in
+	slices) cfq_counter slices ;;
+	reads) read -r reads _ < "/sys/block/$CFQ_NAME/stat" && echo "$reads" ;;
+	esac
 }
 
-write_one()
+# during WHAT COMMAND...: how many there are while it runs, in the median
+during()
 {
-	dd if=/dev/zero of="$CFQ_DEV" bs=4k seek=262000 count=1 oflag=direct conv=notrunc
-}
+	local i before what=$1
 
-read_one()
-{
-	dd if="$CFQ_DEV" of=/dev/null bs=4k skip=262000 count=1 iflag=direct
+	shift
+	for ((i = 0; i < TRIES; i++)); do
+		before=$(number_of "$what")
+		"$@" 2> /dev/null || cfq_fail "$* fails"
+		echo $(($(number_of "$what") - before))
+	done | sort -n | sed -n "$((TRIES / 2 + 1))p"
 }
 
 for ((reader = 0; reader < READERS; reader++)); do
@@ -58,8 +50,8 @@ for ((reader = 0; reader < READERS; reader++)); do
 		iflag=direct 2> /dev/null &
 done
 sleep 2
-written=$(during slices write_one) || exit "$KSFT_FAIL"
-read=$(during slices read_one) || exit "$KSFT_FAIL"
+written=$(during slices "${WRITE[@]}") || exit "$KSFT_FAIL"
+read=$(during slices "${READ[@]}") || exit "$KSFT_FAIL"
 echo "a write waits for $written slices, a read for $read"
 [ "$read" -ge $((READERS - 1)) ] || cfq_fail "the readers do not wait for each other"
 # Four slices earlier, and one for who forks and looks besides.
@@ -68,8 +60,8 @@ echo "a write waits for $written slices, a read for $read"
 # A hundred reads in each slice: twelve are its eighth.
 echo 1000 > "$CFQ_QUEUE/iosched/slice_sync_ms" || cfq_fail "slice_sync_ms is not taken"
 sleep 2
-written=$(during reads write_one) || exit "$KSFT_FAIL"
-read=$(TRIES=1 during reads read_one) || exit "$KSFT_FAIL"
+written=$(during reads "${WRITE[@]}") || exit "$KSFT_FAIL"
+read=$(TRIES=1 during reads "${READ[@]}") || exit "$KSFT_FAIL"
 echo "while a write waits $written reads are served, while a read waits $read"
 [ "$written" -le $((read / 20)) ] ||
 	cfq_fail "a synchronous write waits for the end of a slice"

@@ -55,8 +55,8 @@ def pytest_step(name: str, paths: Sequence[Path], kernels: tuple[str, ...] = (),
 
 # What the tests of a tool boot; the others boot nothing. Those of mutants and queue look at the tree that comes with
 # it.
-BOOTED = {"bench": ("plain", "uml"), "lab": ("uml",), "mutants": ("uml",), "queue": ("uml",), "soak": ("uml",),
-          "vm": ("plain", "smp")}
+BOOTED = {"bench": ("plain", "uml"), "iobound": ("uml",), "lab": ("uml",), "mutants": ("uml",), "queue": ("uml",),
+          "soak": ("uml",), "vm": ("plain", "smp")}
 
 
 def tool_steps() -> list[Step]:
@@ -96,6 +96,7 @@ def steps() -> list[Step]:
         *tool_steps(),
         pytest_step("docs", [ROOT / "selftests/docs"]),
         pytest_step("fixes", [ROOT / "selftests/fixes"]),
+        pytest_step("blktests", [ROOT / "selftests/blktests"]),
         Step("verify", [*QUEUE, "--json", "verify"], by_findings),
         Step("bisect", [*QUEUE, "--json", "bisect-check"], by_findings),
         pytest_step("heads", [ROOT / "selftests/heads"], ("heads",)),
