@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""System calls, from the messages of VFS operations."""
+"""System calls and requests of io_uring, from the messages of VFS operations."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class Stacks:
         self.calls: list[list[int]] = []
         self.stacks: dict[int, list[list[int]]] = defaultdict(list)
         self.entered: Counter[tuple[int, int]] = Counter()
+        self.requests: dict[tuple[int, int], list[int]] = {}
 
     def switch(self, time: int, operations: frozenset[str]) -> None:
         """From now on the trace tells of these: of others nothing, and what was entered before is not known."""
@@ -38,6 +39,9 @@ class Stacks:
 
     def take(self, event: int, time: int, pid: int, said: messages.Vfs) -> None:
         op = self.operations.setdefault(said.operation, len(self.operations))
+        if "req" in said.values:
+            self.take_request(event, time, pid, op, said)
+            return
         stack = self.stacks[pid]
         if said.entering:
             values = said.values
@@ -65,6 +69,16 @@ class Stacks:
             del stack[depth:]
             call[3], call[11] = time, event
         call[7] = said.values.get("ret", 0)
+
+    def take_request(self, event: int, time: int, pid: int, op: int, said: messages.Vfs) -> None:
+        """Of io_uring: they end in any order, nobody is blocked meanwhile, so that one is drawn as within a call."""
+        values = said.values
+        if said.entering:
+            self.requests[pid, values["req"]] = call = [
+                pid, op, time, UNKNOWN, values.get("ino", UNKNOWN), UNKNOWN, UNKNOWN, 0, 1, 0, event, UNKNOWN]
+            self.calls.append(call)
+        elif call := self.requests.pop((pid, values["req"]), []):
+            call[3], call[7], call[11] = time, values.get("ret", 0), event
 
     def result(self, end: int) -> Calls:
         """All calls; what was not left ends with the trace."""

@@ -22,7 +22,7 @@ from tools.base.files import write_whole
 
 from . import figures, messages, records
 from .errors import NoTraceError
-from .panels import PANELS, Panel
+from .panels import BAND_NS, PANELS, Panel
 from .tables import CACHED, CACHED_BELOW_NS, KINDS, SEEK, SEEK_ABOVE_NS, SEQUENTIAL, UNFINISHED, Model, Process
 
 MOST = 16
@@ -224,6 +224,18 @@ def head_position(axes: Any, found: Model, processes: list[Process], t0: float, 
     axes.legend(**LEGEND)
 
 
+def headband(axes: Any, found: Model, processes: list[Process], t0: float, t1: float) -> None:
+    """As figure 4.2 of the same: where the head was at the lowest and at the highest in each piece of time."""
+    lowest, highest = figures.head_band(found)
+    first, last = int(t0 * 1e9 // BAND_NS), int(t1 * 1e9 // BAND_NS) + 1
+    lowest, highest = lowest[first:last], highest[first:last]
+    if np.isfinite(lowest).any():
+        edges = np.arange(first, first + len(lowest) + 1) * BAND_NS / 1e9
+        axes.stairs(highest / 2**21, edges, baseline=lowest / 2**21, fill=True, facecolor="#9ebbda",
+                    edgecolor="#2166ac", linewidth=0.5)
+    axes.set_ylabel("band, GiB")
+
+
 def classes(axes: Any, found: Model, processes: list[Process], t0: float, t1: float) -> None:
     requests = found.requests
     sent, done = _seconds(found, requests.dispatched), _seconds(found, requests.completed)
@@ -323,7 +335,8 @@ def throughput(axes: Any, found: Model, processes: list[Process], t0: float, t1:
 
 
 # What draws a panel that is not one of values.
-PAINTERS = {"position": head_position, "classes": classes, "slices": slices, "throughput": throughput}
+PAINTERS = {"position": head_position, "headband": headband, "classes": classes, "slices": slices,
+            "throughput": throughput}
 
 
 def lost_bands(axes: Any, found: Model) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import records
+from .panels import BAND_NS
 from .tables import LOST_COMPLETION, Model, Process
 
 
@@ -47,6 +48,20 @@ def of_range(model: Model, process: Process, t0: float, t1: float) -> tuple[floa
     files = int((opened & (left >= t0) & (left <= t1)).sum())
     return (per_second(float(lengths.sum()), process, t0 * 1e9, t1 * 1e9),
             float(lengths.mean()) if len(lengths) else 0.0, per_second(files, process, t0 * 1e9, t1 * 1e9))
+
+
+def head_band(model: Model) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The lowest and the highest sector of completions in each BAND_NS of the recording; NaN where there were none."""
+    requests = model.requests
+    moved = np.flatnonzero(requests.finished() & (requests.length > 0))
+    piece = (requests.completed[moved] - model.start) // BAND_NS
+    count = int(piece.max()) + 1 if len(piece) else 0
+    lowest, highest = np.full(count, np.inf), np.full(count, -np.inf)
+    np.minimum.at(lowest, piece, requests.sector[moved])
+    np.maximum.at(highest, piece, requests.sector[moved] + requests.length[moved] // records.SECTOR_BYTES)
+    none = highest < lowest
+    lowest[none] = highest[none] = np.nan
+    return lowest, highest
 
 
 def _attend(model: Model, found: dict[int, Process]) -> None:

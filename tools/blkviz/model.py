@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import struct
-
 import numpy as np
 
 from . import figures, messages, records
 from .calls import Stacks
 from .cfq import Scheduler
 from .errors import NoTraceError
-from .parse import Events, Lost, Trace
+from .parse import Events, Lost, Trace, clock
 from .recording import Notes
 from .requests import Matcher
 from .tables import (
@@ -86,18 +84,6 @@ def _of_one_device(trace: Trace, device: int | None, hints: list[str]) -> tuple[
     hints.append(f"also recorded: {', '.join(others[:5])}; choose with --device")
     lost = [one for one in trace.lost if one.device == device]
     return Trace(trace.events.take(keep), trace.problems, lost, trace.unknown_actions), device
-
-
-def clock(events: Events) -> tuple[int, int] | None:
-    """A time of the trace, and what the wall clock (ns since 1970) said then, if it was noted."""
-    for index in np.flatnonzero(events.action == records.NOTE_TIMESTAMP)[:1].tolist():
-        payload = events.payload(index)
-        if len(payload) < 8:
-            continue
-        order = ">" if events.big_endian[index] else "<"
-        seconds, nanoseconds = struct.unpack(order + "II", payload[:8])
-        return int(events.time[index]), seconds * 10**9 + nanoseconds
-    return None
 
 
 def _walk(events: Events, matcher: Matcher, calls: Stacks, scheduler: Scheduler,

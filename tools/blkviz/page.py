@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import messages, model, records
-from .panels import PANELS
+from .panels import BAND_NS, PANELS
 from .tables import Model
 
 HERE = Path(__file__).resolve().parent / "page"
@@ -144,6 +144,7 @@ def payload(found: Model, title: str, live: bool = False, version: int = 0) -> d
         "classes": messages.CLASSES,
         "expired": messages.EXPIRED,
         "panels": _panels(found),
+        "band": BAND_NS,
         "cachedBelow": model.CACHED_BELOW_NS,
         "seekAbove": model.SEEK_ABOVE_NS,
         "live": live,

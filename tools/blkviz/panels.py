@@ -63,10 +63,16 @@ class Panel:
         return not self.needs or len(getattr(found, self.needs)) > 0
 
 
+# Of each so long piece of the recording, ns, the head's band has the lowest and the highest sector.
+BAND_NS = 100_000_000
+
 # From top to bottom.
 PANELS = (
     Panel("position", "Head position",
           "From completions, of the processes shown. Many: thin bars from lowest to highest.", 190, 1.6),
+    # Perfetto has the head's position
+    Panel("headband", "Head's band", "From completions, too: lowest to highest sector of each 100 ms.", 80, 0.9,
+          perfetto=False),
     # Perfetto has the class of each request
     Panel("classes", "Class served", "RT, BW, BE, idle, a row each: from dispatch to completion.", 64, 0.6,
           without="no messages of CFQ: classes are not known", perfetto=False),

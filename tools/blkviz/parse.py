@@ -8,6 +8,7 @@ are not copied: an event knows where its own lies.
 
 from __future__ import annotations
 
+import struct
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -272,6 +273,26 @@ def merge(parts: Sequence[Events], sources: Sequence[Source], problems: list[Pro
     events = events.take(order)
     unknown = int(np.count_nonzero(~np.isin(events.action, list(records.LETTERS))))
     return Trace(events, problems, lost, unknown)
+
+
+def add(trace: Trace, source: Source) -> Trace:
+    """With the notes of another source, whose losses are not those of numbered events."""
+    sources = [*trace.events.sources, source]
+    events = _joined([trace.events, decode(source, len(sources) - 1, scan(source.data))], sources)
+    order = np.argsort(events.time, kind="stable")
+    return Trace(events.take(order), list(trace.problems), trace.lost, trace.unknown_actions)
+
+
+def clock(events: Events) -> tuple[int, int] | None:
+    """A time of the trace, and what the wall clock (ns since 1970) said then, if it was noted."""
+    for index in np.flatnonzero(events.action == records.NOTE_TIMESTAMP)[:1].tolist():
+        payload = events.payload(index)
+        if len(payload) < 8:
+            continue
+        order = ">" if events.big_endian[index] else "<"
+        seconds, nanoseconds = struct.unpack(order + "II", payload[:8])
+        return int(events.time[index]), seconds * 10**9 + nanoseconds
+    return None
 
 
 def decode(source: Source, number: int, found: Scan) -> Events:

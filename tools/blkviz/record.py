@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`blkviz record`: blktrace with the messages of VFS operations, on and off again.
+"""`blkviz record`: blktrace with the messages of VFS operations, on and off again, or with events of tracefs.
 
 Beside blktrace's files it leaves BASE.blkviz.json, notes on what a trace does not
-hold: the command, dropped events as blktrace counted them, what else blktrace said.
+hold: the command, dropped events as blktrace counted them, what else blktrace said;
+and, of a kernel without such messages, the events (tracefs.py).
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tools.base.cli import ToolError
+from tools.base.cli import ENDING, ToolError
 from tools.base.files import write_whole
 
+from . import tracefs
 from .errors import NoTraceError
 
 NOTES_SUFFIX = ".blkviz.json"
@@ -41,7 +43,7 @@ def main(words: Sequence[str]) -> int:
     base = args.output or Path(name)
     if not shutil.which("blktrace"):
         raise ToolError("blktrace is not installed (Debian: apt install blktrace)")
-    with vfs_messages(name, args.mask):
+    with operations(args.events, name, args.mask, base):
         code, dropped = trace(device, base, command, args.seconds)
     if dropped:
         print(f"blkviz: {dropped} events were dropped; -n more buffers would keep them", file=sys.stderr)
@@ -59,13 +61,17 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
 
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
-        prog="blkviz record", usage="blkviz record [-h] [-o BASE] [-w SECONDS] [--mask NAMES] DEV [-- COMMAND]",
+        prog="blkviz record",
+        usage="blkviz record [-h] [-o BASE] [-w SECONDS] [--events WHICH] [--mask NAMES] DEV [-- COMMAND]",
         description="Trace a device while a command runs, or for some seconds. Root, or who may run blktrace.")
     top.add_argument("device", metavar="DEV", help="as sda, /dev/sda, /dev/mapper/home")
     top.add_argument("-o", "--output", type=Path, metavar="BASE",
                      help="beginning of the files' names (default: the device's)")
     top.add_argument("-w", "--seconds", type=float, help="for so long (default: as long as the command runs)")
-    top.add_argument("--mask", metavar="NAMES", help="only these VFS operations, as read,write")
+    top.add_argument("--events", choices=("auto", "vfs", "tracefs", "none"), default="auto",
+                     help="what tells of system calls: messages of VFS operations (a kernel of this queue), events of "
+                          "tracefs (any kernel), nothing (default: the first of these that there is)")
+    top.add_argument("--mask", metavar="NAMES", help="only these VFS operations, as read,write (of --events vfs)")
     return top
 
 
@@ -80,13 +86,54 @@ def device_of(argument: str) -> tuple[Path, str]:
     return path, path.name
 
 
+def switch_of(name: str) -> Path:
+    """The file in which a kernel of this queue takes which messages it is to have."""
+    return SYSFS / "class/block" / name / "trace/vfs"
+
+
+@contextlib.contextmanager
+def operations(events: str, name: str, mask: str | None, base: Path) -> Iterator[None]:
+    """Have what tells of system calls, as `--events` says, and say which; afterwards everything is as it was."""
+    there, missing = switch_of(name).exists(), tracefs.missing()
+    if events == "vfs" or (events == "auto" and (there or missing)):
+        if there:
+            print("blkviz: system calls: messages of VFS operations", file=sys.stderr)
+        elif events == "auto":
+            print(f"blkviz: no events of tracefs: {missing}", file=sys.stderr)
+        with vfs_messages(name, mask):
+            yield
+        return
+    if events == "tracefs" and missing:
+        raise ToolError(f"--events tracefs: {missing}")
+    if mask:
+        print("blkviz: --mask is for messages of VFS operations: not heeded", file=sys.stderr)
+    with contextlib.ExitStack() as stack:
+        if there:
+            # both would tell of each call
+            stack.enter_context(vfs_messages(name, "0"))
+        if events == "none":
+            print("blkviz: system calls: none, as wished", file=sys.stderr)
+        else:
+            systems = stack.enter_context(tracefs.recorded(base, devices_of(name)))
+            print(f"blkviz: system calls: events of tracefs ({systems})", file=sys.stderr)
+        yield
+
+
+def devices_of(name: str) -> list[str]:
+    """MAJOR:MINOR of a device and of its partitions."""
+    folder = SYSFS / "class/block" / name
+    try:
+        return [file.read_text().strip() for file in [folder / "dev", *sorted(folder.glob("*/dev"))]]
+    except OSError as error:
+        raise ToolError(f"{error.filename}: {error.strerror}: is {name} a block device?") from None
+
+
 @contextlib.contextmanager
 def vfs_messages(name: str, mask: str | None) -> Iterator[None]:
     """Switch them on; afterwards everything is as it was, whatever happens."""
-    folder = SYSFS / "class/block" / name / "trace"
-    switch = folder / "vfs"
+    switch = switch_of(name)
     if not switch.exists():
-        what = "this kernel has none" if folder.exists() else f"no {folder}"
+        what = "this kernel has none" if switch.parent.exists() else f"no {switch.parent}"
         print(f"blkviz: no messages of VFS operations ({what}): the trace has requests only", file=sys.stderr)
         yield
         return
@@ -117,7 +164,7 @@ def choose(file: Path, mask: str) -> None:
 
 def trace(device: Path, base: Path, command: list[str], seconds: float | None) -> tuple[int, int]:
     """Run blktrace around the command. Returns the exit code, and how many events were dropped."""
-    for old in [*files_of(base), notes_of(base)]:
+    for old in [*files_of(base), notes_of(base), tracefs.file_of(base)]:
         old.unlink(missing_ok=True)
     tracer = subprocess.Popen(
         ["blktrace", "-d", str(device), "-D", str(base.parent), "-o", base.name],
@@ -170,11 +217,10 @@ def wait(command: list[str], seconds: float | None) -> int:
     if not command:
         time.sleep(seconds or 0)
         return 0
+    work, interrupts = start(command)
     try:
-        work = subprocess.Popen(command)
-    except OSError as error:
-        raise ToolError(f"{command[0]}: {error.strerror}") from None
-    try:
+        for number in interrupts:
+            signal.raise_signal(number)
         code = work.wait(seconds)
     except subprocess.TimeoutExpired:
         work.terminate()
@@ -184,3 +230,19 @@ def wait(command: list[str], seconds: float | None) -> int:
         work.wait()
         raise
     return code if code >= 0 else 128 - code
+
+
+def start(command: list[str]) -> tuple[subprocess.Popen[bytes], list[int]]:
+    """Start it, and the signals that came meanwhile: an interrupt within Popen() would leave it running."""
+    came: list[int] = []
+    before = {number: signal.getsignal(number) for number in ENDING}
+    for number, handler in before.items():
+        if handler != signal.SIG_IGN:
+            signal.signal(number, lambda number, _: came.append(number))
+    try:
+        return subprocess.Popen(command), came
+    except OSError as error:
+        raise ToolError(f"{command[0]}: {error.strerror}") from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -3,7 +3,8 @@
 
 An argument is such a file, the common beginning of several (`sda` for
 sda.blktrace.*), a folder with a recording, a file that holds all CPUs (`blkparse
--d`, `blktrace -o -`), or `-` for a pipe.
+-d`, `blktrace -o -`), or `-` for a pipe. Beside it may be notes (record.py) and
+events of tracefs (tracefs.py).
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from typing import Any
 
 from tools.base.cli import ToolError
 
+from . import tracefs, tracetext
 from .errors import NoTraceError
+from .filecalls import merge
 from .parse import Problem, Source, Trace, is_trace, parse
 from .record import NOTES_SUFFIX
 
@@ -73,6 +76,7 @@ def read(arguments: Sequence[str]) -> tuple[Trace, Notes]:
     """Read and parse a recording; NoTraceError if it is none."""
     sources: list[Source] = []
     notes = Notes()
+    events: dict[Path, None] = {}
     seen: set[str] = set()
     for argument in arguments:
         if argument == "-":
@@ -83,7 +87,12 @@ def read(arguments: Sequence[str]) -> tuple[Trace, Notes]:
                 seen.add(str(file))
                 sources.append(Source(str(file), _bytes_of(file)))
                 _add_notes(notes, file, seen)
-    return parse_checked(sources), notes
+                events[tracefs.file_of(file.with_name(PER_CPU.sub("", file.name)))] = None
+    trace = parse_checked(sources)
+    for file in events:
+        if file.is_file():
+            trace = merge(trace, tracetext.read(str(file), _bytes_of(file)))
+    return trace, notes
 
 
 def parse_checked(sources: Sequence[Source]) -> Trace:

@@ -801,6 +801,7 @@ async function begin() {
     requestAt,
     callAt,
     throughput,
+    headBand,
     PAINTERS,
     LANE_TOP,
     LANE_BOTTOM,

@@ -518,6 +518,61 @@ function sectorScale(trace, y) {
   return values.map((value) => [`${value.toFixed(digits)} GiB`, Math.round(y(value * gib)) + 0.5]);
 }
 
+/**
+ * The lowest and the highest sector of the completions of shown processes, of each piece of the time in view, and the
+ * number of the first of them. As figures.head_band() in Python.
+ * @param {Trace} trace @param {View} view @param {Uint8Array} shown
+ */
+function headBand(trace, view, shown) {
+  const { c, byCompletion, completionTimes, head } = trace,
+    from = Math.max(0, Math.floor(view.t0 / head.band)),
+    count = Math.max(0, Math.floor(Math.min(view.t1, trace.duration) / head.band) + 1 - from);
+  const lowest = new Float64Array(count).fill(Infinity),
+    highest = new Float64Array(count).fill(-Infinity);
+  const first = lowerBound(completionTimes.length, (i) => completionTimes[i] >= from * head.band);
+  for (let n = first; n < completionTimes.length && completionTimes[n] < (from + count) * head.band; n++) {
+    const i = byCompletion[n],
+      piece = Math.floor(completionTimes[n] / head.band) - from;
+    if (!shown[c["r.process"][i]] || !c["r.length"][i] || c["r.flags"][i] & NO_DISPATCH) continue;
+    lowest[piece] = Math.min(lowest[piece], c["r.sector"][i]);
+    highest[piece] = Math.max(highest[piece], c["r.sector"][i] + c["r.length"][i] / 512);
+  }
+  return { from, lowest, highest };
+}
+
+/** @param {HTMLCanvasElement} canvas @param {Trace} trace @param {View} view @param {Uint8Array} shown */
+function drawHeadBand(canvas, trace, view, shown) {
+  const s = surface(canvas);
+  if (!s) return;
+  const { g, width, height } = s,
+    { from, lowest, highest } = headBand(trace, view, shown),
+    y = headScale(trace, height),
+    scale = sectorScale(trace, y);
+  timeGrid(g, view, width, height);
+  g.strokeStyle = theme.colours.grid;
+  g.beginPath();
+  for (const [, at] of scale) {
+    g.moveTo(0, at);
+    g.lineTo(width, at);
+  }
+  g.stroke();
+  lowest.forEach((sector, piece) => {
+    if (sector > highest[piece]) return;
+    const x0 = view.x((from + piece) * trace.head.band),
+      wide = Math.max(1, view.x((from + piece + 1) * trace.head.band) - x0),
+      top = y(highest[piece]),
+      bottom = y(sector);
+    g.fillStyle = theme.patterns.BW;
+    g.fillRect(x0, top, wide, bottom - top);
+    // also where lowest and highest are one line
+    g.fillStyle = theme.colours.bw;
+    g.fillRect(x0, top - 1, wide, 1.5);
+    g.fillRect(x0, bottom, wide, 1.5);
+  });
+  for (const [text, at] of scale) label(g, text, 4, at, theme.colours.soft);
+  lostBands(g, trace, view, width, height, false);
+}
+
 // --- classes, slices ---
 
 /** @param {HTMLCanvasElement} canvas @param {Trace} trace @param {View} view @param {Uint8Array} shown */
@@ -861,7 +916,13 @@ function drawThroughput(canvas, trace, view, shown, few) {
 }
 
 /** What draws each panel of the table in panels.py that is not one of values. @type {Record<string, Painter>} */
-const PAINTERS = { position: drawHead, classes: drawClasses, slices: drawSlices, throughput: drawThroughput };
+const PAINTERS = {
+  position: drawHead,
+  headband: drawHeadBand,
+  classes: drawClasses,
+  slices: drawSlices,
+  throughput: drawThroughput,
+};
 
 // --- the axis and the overview ---
 

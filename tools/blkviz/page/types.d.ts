@@ -59,6 +59,7 @@ interface Head {
   classes: string[];
   expired: string[];
   panels: Panel[];
+  band: number;
   cachedBelow: number;
   seekAbove: number;
   live: boolean;

@@ -160,7 +160,8 @@ def machine(tmp_path: Path) -> Iterator[dict[str, str]]:
     (tmp_path / "bin/blktrace").chmod(0o755)
     (tmp_path / "trace").write_bytes(synth.make(500).together())
     yield {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "BLKVIZ_SYSFS": str(tmp_path / "sys"),
-           "FAKE_SYSFS": str(tmp_path / "sys"), "FAKE_TRACE": str(tmp_path / "trace")}
+           "BLKVIZ_TRACEFS": str(tmp_path / "no-tracefs"), "FAKE_SYSFS": str(tmp_path / "sys"),
+           "FAKE_TRACE": str(tmp_path / "trace")}
 
 
 def switch(tmp_path: Path) -> str:

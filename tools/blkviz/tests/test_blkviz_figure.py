@@ -71,15 +71,16 @@ def inside(times: Any, shown: Model) -> Any:
 def test_all_that_the_trace_has_is_drawn(
     compose: Callable[..., dict[str, Any]], whole: dict[str, Any], found: Model
 ) -> None:
-    below = ["position", "classes", "slices", "tokens", "slack", "throughput"]
+    below = ["position", "headband", "classes", "slices", "tokens", "slack", "throughput"]
     assert [name for name in whole if "-" not in name] == below
     of_each = {f"{what}-{process.pid}" for process in found.processes for what in ("lane", "reads", "drive")}
     assert of_each == set(whole) - set(below)
     assert all(axes.get_xlim() == (T0, T1) for name, axes in whole.items() if not name.startswith(("reads", "drive")))
     without = compose(model_of(synth.make(4000, messages=False)))
-    assert [name for name in without if "-" not in name] == ["position", "classes", "throughput"]
+    assert [name for name in without if "-" not in name] == ["position", "headband", "classes", "throughput"]
     unreserved = compose(found, wanted=["R0"])
-    assert [name for name in unreserved if "-" not in name] == ["position", "classes", "slices", "throughput"]
+    assert [name for name in unreserved if "-" not in name] == [
+        "position", "headband", "classes", "slices", "throughput"]
 
 
 def test_tokens_and_slack_are_those_of_the_trace(whole: dict[str, Any], found: Model, tmp_path: Path) -> None:
@@ -116,6 +117,47 @@ def test_head_moves_along_a_thin_line_under_the_marks(whole: dict[str, Any], fou
     assert list(way.get_xdata()) == sorted(way.get_xdata()) and along[0][0] < T0 and along[-1][0] > T1
     requests = found.requests
     assert len(points) == int((requests.finished() & inside(requests.completed, found)).sum())
+
+
+def band_of(found: Model) -> dict[int, tuple[int, int]]:
+    """Lowest and highest sector of each piece of 100 ms, request by request."""
+    pieces: dict[int, tuple[int, int]] = {}
+    requests = found.requests
+    for i in np.flatnonzero(requests.finished() & (requests.length > 0)).tolist():
+        piece = int(requests.completed[i] - found.start) // 100_000_000
+        first, last = int(requests.sector[i]), int(requests.sector[i] + requests.length[i] // 512)
+        low, high = pieces.get(piece, (first, last))
+        pieces[piece] = min(low, first), max(high, last)
+    return pieces
+
+
+def test_band_is_from_the_lowest_to_the_highest_sector_of_each_piece(whole: dict[str, Any], found: Model) -> None:
+    lowest, highest = figures.head_band(found)
+    expected = band_of(found)
+    assert {piece: (low, highest[piece]) for piece, low in enumerate(lowest) if low == low} == expected
+    (band,) = whole["headband"].patches
+    drawn = band.get_data()
+    pieces = range(10, 10 + len(drawn.values))
+    assert list(drawn.edges) == pytest.approx([*(piece / 10 for piece in pieces), T1 + 0.1])
+    assert [*drawn.values] == pytest.approx([expected[piece][1] / 2**21 for piece in pieces])
+    assert [*drawn.baseline] == pytest.approx([expected[piece][0] / 2**21 for piece in pieces])
+    assert whole["headband"].get_ylabel() == "band, GiB"
+
+
+def test_band_has_a_gap_where_the_head_rests(compose: Callable[..., dict[str, Any]]) -> None:
+    writer = synth.Writer()
+    for start, sector in ((0, 1 << 21), (1_050_000_000, 3 << 21), (1_060_000_000, 5 << 21), (2_000_000_000, 7 << 21)):
+        writer.request((start, start + 1000, start + 5_000_000), sector, 512 * 1024)
+    shown = model_of(writer)
+    lowest, highest = figures.head_band(shown)
+    assert [piece for piece in range(len(lowest)) if lowest[piece] == lowest[piece]] == [0, 10, 20]
+    assert (lowest[10], highest[10]) == (3 << 21, (5 << 21) + 1024)
+    drawn = compose(shown)["headband"].patches[0].get_data()
+    assert np.isfinite(drawn.values).tolist() == [True, *[False] * 9, True]
+    # nothing at all
+    nothing = figure.compose(shown, "the title", 0.2, 0.9, [])
+    (band,) = [axes for axes in nothing.axes if axes.get_label() == "headband"]
+    assert not band.patches
 
 
 def test_figures_are_those_of_the_range(found: Model, tmp_path: Path) -> None:

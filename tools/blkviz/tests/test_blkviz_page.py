@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tools.blkviz import cfq, figure, messages, model, page, parse, perfetto, records, synth
+from tools.blkviz import cfq, figure, figures, messages, model, page, parse, perfetto, records, synth
 from tools.blkviz.panels import PANELS, Panel, Values
 from tools.blkviz.parse import Source
 
@@ -219,7 +219,8 @@ def test_every_panel_is_drawn(show: Callable[..., Any], found: model.Model, sche
     where = first_slice(found, 8592)
     look_at(tab, "#position", *where)
     check("#position", kinds_of(found, *where))
-    panels = {"#classes": {messages.CLASSES[cls].lower() for cls in found.requests.cls.tolist()},
+    panels = {"#headband": {"bw"},
+              "#classes": {messages.CLASSES[cls].lower() for cls in found.requests.cls.tolist()},
               "#slices": {messages.CLASSES[cls].lower() for cls in found.slices.cls.tolist()},
               "#tokens": {f"p{rank}" for rank in range(len(set(found.series["tokens"].pid.tolist())))},
               "#slack": {f"p{rank}" for rank in range(len(set(found.series["slack"].pid.tolist())))},
@@ -293,6 +294,52 @@ def test_throughput_is_grey_where_there_is_some_only(show: Callable[..., Any]) -
         return data.filter((value, i) => i % 4 === 3 && value && i >= half * 8).length;
     }""")
     assert seen < 20
+
+
+def test_band_is_that_of_the_picture_and_of_the_processes_shown(
+    show: Callable[..., Any], found: model.Model
+) -> None:
+    tab = show(found)
+
+    def drawn() -> dict[int, tuple[int, int]]:
+        band = tab.evaluate("""() => {
+            const { trace, view, shown } = blkviz.page, { from, lowest, highest } = blkviz.headBand(trace, view, shown);
+            return { from, lowest: [...lowest], highest: [...highest] };
+        }""")
+        pieces = enumerate(zip(band["lowest"], band["highest"], strict=True), band["from"])
+        return {piece: (low, high) for piece, (low, high) in pieces if low <= high}
+
+    def band_of(shown: model.Model) -> dict[int, tuple[int, int]]:
+        pieces = enumerate(zip(*figures.head_band(shown), strict=True))
+        return {piece: (low, high) for piece, (low, high) in pieces if low == low}
+
+    look_at(tab, "#headband")
+    assert drawn() == band_of(found)
+    look_at(tab, "#headband", 3e8, 5e8)
+    assert drawn() == {piece: band for piece, band in band_of(found).items() if 3 <= piece <= 5}
+    tab.fill("#filter", "S0")
+    look_at(tab, "#headband")
+    mine = replace(found, requests=replace(found.requests, flags=np.where(
+        found.requests.pid == 8590, found.requests.flags, model.NO_DISPATCH)))
+    assert drawn() == band_of(mine) != band_of(found)
+
+
+def test_band_is_filled_from_the_lowest_to_the_highest(show: Callable[..., Any]) -> None:
+    writer = synth.Writer()
+    # two thirds of the disk for a while, then its beginning alone
+    for number in range(20):
+        sent = number * 50_000_000
+        writer.request((sent, sent + 1000, sent + 3_000_000), (number % 2) * 200_000 * (number < 10), 4096)
+    writer.request((10**9, 10**9 + 1000, 10**9 + 2000), 300_000, 4096)
+    tab = show(model_of(writer))
+    look_at(tab, "#headband", 0, 1e9)
+    wide, tall = (tab.locator("#headband .plot canvas").bounding_box()[side] for side in ("width", "height"))
+    filled = pixels(tab, "#headband", ("bw",), left=0, alpha=40)
+    lines = [y for y, (count,) in enumerate(filled) if count > 0.05 * wide]
+    assert min(lines) == pytest.approx(8 + (tall - 16) / 3, abs=3) and max(lines) == pytest.approx(tall - 8, abs=3)
+    # the border at the bottom goes on, the one at the top ends in the middle
+    whole = [count for (count,) in pixels(tab, "#headband", ("bw",), left=0)]
+    assert max(whole[int(tall) - 12:]) > 0.9 * wide and 0.4 * wide < max(whole[:int(tall) // 2]) < 0.6 * wide
 
 
 def reserved_lines(tab: Any, colour: str) -> list[int]:
@@ -404,7 +451,8 @@ def test_zoom_in_one_panel_is_drawn_in_the_others(show: Callable[..., Any], foun
         return {row: hashlib.sha256(text.encode()).hexdigest() for row, text in zip(rows, texts, strict=True)}
 
     tab = show(found)
-    rows = ["#time", "#lane-8590", "#position", "#classes", "#slices", "#tokens", "#slack", "#throughput"]
+    rows = ["#time", "#lane-8590", "#position", "#headband", "#classes", "#slices", "#tokens", "#slack",
+            "#throughput"]
     # one lane, so that all of them are on the screen
     tab.fill("#filter", "s0")
     assert tab.evaluate("document.querySelector('#throughput').getBoundingClientRect().bottom < innerHeight")

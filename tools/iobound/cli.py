@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The command line: all of it needs numpy."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from tools.base import cli
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    words = sys.argv[1:] if argv is None else argv
+    return cli.run("iobound", lambda: command(words))
+
+
+def command(words: Sequence[str]) -> int:
+    try:
+        import numpy  # noqa: F401
+    except ImportError:
+        raise cli.ToolError("needs numpy: make venv, or install python3-numpy") from None
+    from . import actions
+
+    return actions.main(words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
