@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A churn list out of a seed, with the figures of the published ageing.
+
+Published: 24 versions of a source tree, from a release over all candidates of the next three (8, 7 and 8
+versions) to the last of them; 60,885 files created and 39,510 deleted, which leaves 21,375; a tree of "about
+22,500 files" whose mean is 18 KiB; hardly a directory is new; most changes are in versions 1, 2, 10 and 17, with
+which a release begins. 22,500 are taken as the entries of the tree, so that 1,125 are directories.
+The rest is chosen here: how many files there are at first, how many go, which ones change, names and sizes.
+"""
+
+from __future__ import annotations
+
+import bisect
+import heapq
+import itertools
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from tools.base.cli import EXIT_USAGE, ToolError
+
+from .churn import CHANGED, CREATED, DELETED, Operation, Version
+
+VERSIONS = 24
+CREATED_FILES = 60_885
+DELETED_FILES = 39_510
+DIRECTORIES = 1_125  # the root is one
+MEAN_BYTES = 18 * 1024  # of the files of the last version
+BEGINNINGS = (2, 10, 17)  # versions
+
+# Not published.
+FIRST_FILES = 19_500
+REMOVED_FILES = 1_500  # whose name does not come again
+BEGINNING_WEIGHT = 10  # changes in a version that begins a release, against another one
+LATE_DIRECTORIES = 0.08
+TOP_DIRECTORIES = 20
+DEPTH = 6
+SIZE_SIGMA = 1.4  # of the logarithm
+RESIZE_SIGMA = 0.05
+HEAT_SIGMA = 1.0  # how unequally files change, and directories do
+FILES_SIGMA = 1.2  # how unequally files are spread over directories
+LEAST_SCALE, MOST_SCALE = 0.001, 100
+
+_WEIGHTS = [BEGINNING_WEIGHT if version in BEGINNINGS else 1 for version in range(2, VERSIONS + 1)]
+_CONSONANTS, _VOWELS = "bcdfgklmnprstvx", "aeiou"
+_ENDINGS = (".c", ".c", ".c", ".h", ".h", ".S", ".txt")
+_ANCHOR = "Makefile"  # in each directory, and never deleted
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """Of a whole list; what is made in place of a deleted file's older contents is `changed`."""
+
+    first: int
+    added: int
+    changed: int
+    removed: int
+    directories: int
+
+    @classmethod
+    def of(cls, scale: float) -> Amounts:
+        if not LEAST_SCALE <= scale <= MOST_SCALE:
+            raise ToolError(f"--scale {scale:g}: not in {LEAST_SCALE:g}..{MOST_SCALE}", EXIT_USAGE)
+        first, removed = round(FIRST_FILES * scale), round(REMOVED_FILES * scale)
+        changed = round(DELETED_FILES * scale) - removed
+        return cls(first, round(CREATED_FILES * scale) - first - changed, changed, removed,
+                   max(1, round(DIRECTORIES * scale)))
+
+
+class Draw:
+    """Numbers of a seed: those of Random.random(), which no version of Python changes."""
+
+    def __init__(self, seed: int) -> None:
+        self.unit = random.Random(seed).random
+        self.inverse = NormalDist().inv_cdf
+
+    def below(self, limit: int) -> int:
+        return int(self.unit() * limit)
+
+    def log_normal(self, sigma: float) -> float:
+        """With the median 1."""
+        return math.exp(sigma * self.inverse(max(self.unit(), 2**-53)))
+
+    def name(self) -> str:
+        return "".join(_CONSONANTS[self.below(len(_CONSONANTS))] + _VOWELS[self.below(len(_VOWELS))]
+                       for _ in range(2 + self.below(3)))
+
+
+class Weights:
+    """Indices that are drawn as often as their weights say; more may come."""
+
+    def __init__(self) -> None:
+        self.sums: list[float] = []
+
+    def add(self, weight: float) -> None:
+        self.sums.append((self.sums[-1] if self.sums else 0) + weight)
+
+    def draw(self, draw: Draw) -> int:
+        return min(bisect.bisect_right(self.sums, draw.unit() * self.sums[-1]), len(self.sums) - 1)
+
+
+@dataclass
+class Directory:
+    path: str  # empty: the root
+    depth: int
+    heat: float
+    names: set[str]
+
+
+@dataclass
+class File:
+    path: str
+    heat: float
+    size: float  # relative, until all are known
+    anchor: bool = False
+
+
+def shares(amount: int, weights: Sequence[float]) -> list[int]:
+    """Divide whole things as the weights say; the sum is exact."""
+    ends = [round(amount * end / sum(weights)) for end in itertools.accumulate(weights)]
+    return [end - begin for begin, end in itertools.pairwise([0, *ends])]
+
+
+class Generator:
+    """Makes the versions one after the other."""
+
+    def __init__(self, seed: int, scale: float) -> None:
+        self.draw = Draw(seed)
+        self.amounts = Amounts.of(scale)
+        self.directories: list[Directory] = []
+        self.weights = Weights()
+        self.files: dict[str, File] = {}
+
+    def versions(self) -> list[Version]:
+        made = [(name, self._version(*numbers)) for name, numbers in zip(
+            (f"v{number}" for number in range(1, VERSIONS + 1)), self._numbers(), strict=True)]
+        factor = MEAN_BYTES * len(self.files) / sum(file.size for file in self.files.values())
+        return [Version(name, [Operation(kind, path, max(1, round(size * factor)) if size else 0)
+                               for kind, path, size in operations]) for name, operations in made]
+
+    def _numbers(self) -> list[tuple[int, int, int, int]]:
+        """For each version: new directories, other new files, changed and removed files."""
+        amounts = self.amounts
+        late = min(round(amounts.directories * LATE_DIRECTORIES), amounts.added)
+        early = min(amounts.directories - late, amounts.first)
+        columns = [shares(amount, _WEIGHTS) for amount in (
+            late, amounts.added - late, amounts.changed, amounts.removed)]
+        return [(early, amounts.first - early, 0, 0), *zip(*columns, strict=True)]
+
+    def _version(self, directories: int, files: int, changed: int, removed: int) -> list[tuple[str, str, float]]:
+        gone = self._sample(removed, [(1, file) for file in self.files.values() if not file.anchor])
+        for file in gone:
+            del self.files[file.path]
+        altered = self._sample(changed, [(file.heat, file) for file in self.files.values()])
+        for file in altered:
+            file.size *= self.draw.log_normal(RESIZE_SIGMA)
+        new = [self._file(self._directory(), _ANCHOR) for _ in range(directories)]
+        new += [self._file(self.directories[self.weights.draw(self.draw)]) for _ in range(files)]
+        written = [(CHANGED, file.path, file.size) for file in altered]
+        written += [(CREATED, file.path, file.size) for file in new]
+        # as a checkout does: first what is deleted, both by path
+        return [(DELETED, path, 0.0) for path in sorted(file.path for file in gone)] + \
+            sorted(written, key=lambda operation: operation[1])
+
+    def _sample(self, number: int, weighted: list[tuple[float, File]]) -> list[File]:
+        """Draw without putting back, by weights: the largest of random numbers to the power of 1/weight."""
+        keys = ((math.log(max(self.draw.unit(), 2**-53)) / weight, index)
+                for index, (weight, _) in enumerate(weighted))
+        return [weighted[index][1] for _, index in heapq.nlargest(number, keys)]
+
+    def _directory(self) -> Directory:
+        number = len(self.directories)
+        if not number:
+            made = Directory("", 0, 1, set())
+        else:
+            parent = self.directories[0 if number <= TOP_DIRECTORIES else self.weights.draw(self.draw)]
+            if parent.depth >= DEPTH:
+                parent = self.directories[1 + self.draw.below(min(TOP_DIRECTORIES, number - 1))]
+            name = self._unused(parent, "")
+            made = Directory(f"{parent.path}/{name}".lstrip("/"), parent.depth + 1,
+                             self.draw.log_normal(HEAT_SIGMA), set())
+        self.directories.append(made)
+        self.weights.add(self.draw.log_normal(FILES_SIGMA))
+        return made
+
+    def _file(self, folder: Directory, name: str = "") -> File:
+        anchor = bool(name)
+        name = name or self._unused(folder, _ENDINGS[self.draw.below(len(_ENDINGS))])
+        folder.names.add(name)
+        file = File(f"{folder.path}/{name}".lstrip("/"), folder.heat * self.draw.log_normal(HEAT_SIGMA),
+                    self.draw.log_normal(SIZE_SIGMA), anchor)
+        self.files[file.path] = file
+        return file
+
+    def _unused(self, folder: Directory, ending: str) -> str:
+        """A name that the directory has never had."""
+        while (name := self.draw.name() + ending) in folder.names:
+            pass
+        folder.names.add(name)
+        return name
+
+
+def generate(seed: int, scale: float = 1) -> list[Version]:
+    """The same versions for the same seed; @scale: of all counts but that of the versions."""
+    return Generator(seed, scale).versions()

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Distributions of distances as a picture: a panel for each kind, a line for each tree."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tools.base.cli import EXIT_USAGE, ToolError
+from tools.base.files import write_whole
+
+from .layout import KIB, KINDS, PERCENTILES, STEPS, Layout, size
+
+FORMATS = (".svg", ".png")
+_TICKS = (4 * KIB, *(step for step in STEPS if step >= 128 * KIB))
+_LINES = ("-", "--", ":", "-.")
+
+
+def check(path: Path) -> None:
+    """Raises ToolError, before anything is measured, for a name that says no format."""
+    if path.suffix not in FORMATS:
+        raise ToolError(f"--plot {path}: name a file that ends in .svg or .png", EXIT_USAGE)
+    _pyplot()
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+    except ImportError:
+        raise ToolError("plots need matplotlib: make venv", EXIT_USAGE) from None
+    matplotlib.use("Agg")
+    # the same distances give the same file
+    matplotlib.rcParams.update({"svg.hashsalt": "ageing", "svg.fonttype": "none", "font.size": 7,
+                                "font.sans-serif": ["DejaVu Sans"], "axes.grid": True, "grid.alpha": 0.3})
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def write(layouts: Sequence[Layout], path: Path) -> None:
+    """Into a .svg or .png."""
+    pyplot = _pyplot()
+    figure, panels = pyplot.subplots(1, len(KINDS), figsize=(3.2 * len(KINDS), 2.6), sharey=True, layout="constrained")
+    percents = range(PERCENTILES + 1)
+    for axes, (kind, title) in zip(panels, KINDS.items(), strict=True):
+        for number, layout in enumerate(layouts):
+            if layout.distances[kind]:
+                # a distance of nothing is drawn at the left edge
+                ways = [max(_TICKS[0], layout.percentile(kind, percent)) for percent in percents]
+                axes.step(ways, percents, where="post", linewidth=1.2, label=layout.name,
+                          linestyle=_LINES[number % len(_LINES)])
+        axes.set_xscale("log", base=2)
+        axes.set_xlim(_TICKS[0], _TICKS[-1])
+        axes.set_xticks(_TICKS, [size(tick) for tick in _TICKS], rotation=60)
+        axes.minorticks_off()
+        axes.set_title(title, fontsize=6)
+    panels[0].set_ylabel("% of files within")
+    panels[0].legend(fontsize=6)
+    drawn = io.BytesIO()
+    metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+    figure.savefig(drawn, format=path.suffix[1:], metadata=metadata, dpi=110)
+    pyplot.close(figure)
+    write_whole(path, drawn.getvalue())
