@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Extended attributes.  Linux has no such calls relative to a directory before
+ * 6.13; below /proc/self/fd a name is as good, and never too long.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+
+#include "attributes.h"
+#include "program.h"
+
+/* A list or a value may grow between two calls. */
+#define TRIES 8
+
+struct place {
+	int fd;		/* -1: by path */
+	char path[PATH_MAX];
+};
+
+static void find_place(int at, const char *name, struct place *place)
+{
+	place->fd = *name ? -1 : at;
+	if (at == AT_FDCWD || name[0] == '/')
+		snprintf(place->path, sizeof(place->path), "%s", name);
+	else
+		snprintf(place->path, sizeof(place->path), "/proc/self/fd/%d/%s", at, name);
+}
+
+/* The value of an attribute, or with NULL the list of names. */
+static ssize_t get(const struct place *place, const char *attribute, void *buffer, size_t size)
+{
+	if (place->fd >= 0)
+		return attribute ? fgetxattr(place->fd, attribute, buffer, size) :
+				   flistxattr(place->fd, buffer, size);
+	return attribute ? lgetxattr(place->path, attribute, buffer, size) :
+			   llistxattr(place->path, buffer, size);
+}
+
+/* Returns the size, or -1 with errno set; the buffer is the caller's to free. */
+static ssize_t get_all(const struct place *place, const char *attribute, char **buffer)
+{
+	ssize_t size = 0;
+
+	*buffer = NULL;
+	for (int i = 0; i < TRIES; i++) {
+		size = get(place, attribute, NULL, 0);
+		if (size < 0)
+			return -1;
+		free(*buffer);
+		*buffer = need(malloc((size_t)size + 1));
+		size = get(place, attribute, *buffer, (size_t)size);
+		if (size >= 0 || errno != ERANGE)
+			break;
+	}
+	return size;
+}
+
+static bool has_none(int error)
+{
+	return error == ENOTSUP || error == ENOSYS;
+}
+
+static bool take_one(const struct place *place, const char *attribute,
+		     attribute_taker take, void *user)
+{
+	char *value;
+	ssize_t size = get_all(place, attribute, &value);
+	/* it was removed meanwhile */
+	bool good = size < 0 && errno == ENODATA;
+
+	if (size >= 0)
+		good = take(attribute, value, (size_t)size, user);
+	free(value);
+	return good;
+}
+
+bool attributes_each(int at, const char *name, attribute_taker take, void *user)
+{
+	struct place place;
+	bool good = true;
+	ssize_t size;
+	char *list;
+
+	find_place(at, name, &place);
+	size = get_all(&place, NULL, &list);
+	if (size < 0) {
+		free(list);
+		return has_none(errno);
+	}
+	for (char *one = list; good && one < list + size; one += strlen(one) + 1)
+		good = take_one(&place, one, take, user);
+	free(list);
+	return good;
+}
+
+bool attributes_set(int at, const char *name, const char *attribute,
+		    const void *value, size_t size)
+{
+	struct place place;
+
+	find_place(at, name, &place);
+	if (place.fd >= 0)
+		return !fsetxattr(place.fd, attribute, value, size, 0);
+	return !lsetxattr(place.path, attribute, value, size, 0);
+}
+
+void attributes_remove(int at, const char *name, const char *attribute)
+{
+	struct place place;
+
+	find_place(at, name, &place);
+	if (place.fd >= 0)
+		fremovexattr(place.fd, attribute);
+	else
+		lremovexattr(place.path, attribute);
+}

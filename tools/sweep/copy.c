@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Copies of single files, with all that belongs to them. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attributes.h"
+#include "copy.h"
+#include "data.h"
+#include "output.h"
+#include "program.h"
+
+/* --- attributes ------------------------------------------------------------ */
+
+struct target {
+	int folder;
+	const char *name;
+	bool has_acl;
+};
+
+static const char acl[] = "system.posix_acl_access";
+
+/* Some are for root only, and some file systems have none. */
+static bool may_be_left_out(int error)
+{
+	return error == ENOTSUP || error == EPERM || error == EACCES;
+}
+
+static bool set_attribute(const char *name, const void *value, size_t size, void *user)
+{
+	struct target *target = user;
+
+	if (!strcmp(name, acl))
+		target->has_acl = true;
+	return attributes_set(target->folder, target->name, name, value, size) ||
+	       may_be_left_out(errno);
+}
+
+/* Returns whether the owner is that of the original, on which setuid bits depend. */
+static bool set_owner(const struct stat *status, int folder, const char *name)
+{
+	int flags = AT_SYMLINK_NOFOLLOW | (*name ? 0 : AT_EMPTY_PATH);
+
+	if (!fchownat(folder, name, status->st_uid, status->st_gid, flags))
+		return true;
+	/* who may not give the file away may give it to a group */
+	return !fchownat(folder, name, (uid_t)-1, status->st_gid, flags) &&
+	       status->st_uid == geteuid();
+}
+
+static bool set_mode(const struct stat *status, bool is_owned, int folder, const char *name)
+{
+	mode_t mode = status->st_mode & (is_owned ? 07777 : 01777);
+
+	if (S_ISLNK(status->st_mode))
+		return true;
+	return !(*name ? fchmodat(folder, name, mode, 0) : fchmod(folder, mode));
+}
+
+static bool set_times(const struct stat *status, int folder, const char *name)
+{
+	const struct timespec times[] = { status->st_atim, status->st_mtim };
+
+	return !(*name ? utimensat(folder, name, times, AT_SYMLINK_NOFOLLOW) :
+			 futimens(folder, times));
+}
+
+failure copy_attributes(int at, const char *from, const struct stat *status, int folder,
+			const char *name)
+{
+	struct target target = { .folder = folder, .name = name };
+	bool is_owned = set_owner(status, folder, name);
+
+	/* after the owner, whose change takes capabilities away */
+	if (!attributes_each(at, from, set_attribute, &target))
+		return "copy the extended attributes of";
+	/* one that came from the folder is not the original's */
+	if (!target.has_acl && !S_ISLNK(status->st_mode))
+		attributes_remove(folder, name, acl);
+	if (!set_mode(status, is_owned, folder, name))
+		return "set the mode of the copy of";
+	if (!set_times(status, folder, name))
+		return "set the times of the copy of";
+	return NULL;
+}
+
+/* --- data ------------------------------------------------------------------ */
+
+static bool write_all(int fd, const char *bytes, size_t count, off_t at)
+{
+	ssize_t done;
+
+	for (; count; count -= (size_t)done, bytes += done, at += done) {
+		done = pwrite(fd, bytes, count, at);
+		if (done < 0 && errno == EINTR)
+			done = 0;
+		if (done < 0)
+			return false;
+	}
+	return true;
+}
+
+static failure copy_part(int from, int to, off_t at, off_t end, char *buffer)
+{
+	ssize_t got;
+
+	for (; at < end; at += got) {
+		got = pread(from, buffer, (size_t)(end - at < DATA_CHUNK ? end - at : DATA_CHUNK),
+			    at);
+		if (got < 0)
+			return "read";
+		if (!got)
+			break;
+		if (!write_all(to, buffer, (size_t)got, at))
+			return "write the copy of";
+		progress_step((uint64_t)got);
+	}
+	return NULL;
+}
+
+/* Holes stay holes; what was appended since the status was read is left out. */
+static failure copy_data(int from, int to, const struct stat *status)
+{
+	bool is_sparse = data_is_sparse(status);
+	char *buffer = need(malloc(DATA_CHUNK));
+	off_t size = status->st_size, end = size, at = 0;
+	failure why = NULL;
+
+	if (is_sparse && ftruncate(to, size))
+		why = "write the copy of";
+	if (is_sparse)
+		at = data_next(from, 0, size, &end);
+	while (!why && at < size) {
+		why = copy_part(from, to, at, end, buffer);
+		at = is_sparse ? data_next(from, end, size, &end) : size;
+	}
+	free(buffer);
+	return why;
+}
+
+failure copy_file(int fd, const struct stat *status, int folder, const char *name)
+{
+	struct output output;
+	failure why;
+
+	if (!output_begin(&output, folder))
+		return "create the copy of";
+	why = copy_data(fd, output.fd, status);
+	if (!why)
+		why = copy_attributes(fd, "", status, output.fd, "");
+	if (!why && !output_commit(&output, name))
+		return "give its name to the copy of";
+	if (why)
+		output_abort(&output);
+	return why;
+}
+
+/* --- the others ------------------------------------------------------------ */
+
+static bool make_symlink(int at, const char *from, int folder, const char *name)
+{
+	char target[PATH_MAX];
+	ssize_t length = readlinkat(at, from, target, sizeof(target) - 1);
+
+	if (length < 0)
+		return false;
+	target[length] = '\0';
+	return !symlinkat(target, folder, name);
+}
+
+failure copy_special(int at, const char *from, const struct stat *status, int folder,
+		     const char *name)
+{
+	struct output output;
+	failure why = NULL;
+	bool made;
+
+	output_choose(&output, folder);
+	if (S_ISLNK(status->st_mode))
+		made = make_symlink(at, from, folder, output.temporary);
+	else
+		made = !mknodat(folder, output.temporary, (status->st_mode & S_IFMT) | 0600,
+				status->st_rdev);
+	if (!made)
+		why = "create the copy of";
+	if (!why)
+		why = copy_attributes(at, from, status, folder, output.temporary);
+	if (!why && !output_commit(&output, name))
+		return "give its name to the copy of";
+	if (why)
+		output_abort(&output);
+	return why;
+}
+
+failure copy_link(int target_folder, const char *target, int folder, const char *name)
+{
+	struct output output;
+
+	output_choose(&output, folder);
+	if (linkat(target_folder, target, folder, output.temporary, 0)) {
+		output_abort(&output);
+		return "link the copy of";
+	}
+	return output_commit(&output, name) ? NULL : "give its name to the copy of";
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Where copies go: paths that may be longer than the kernel takes. */
+#ifndef SWEEP_DESTINATION_H
+#define SWEEP_DESTINATION_H
+
+/**
+ * destination_open() - open the directory of a path
+ * @path: of any length
+ * @name: set to the last part of it
+ *
+ * Return: a descriptor that is the caller's, or -1 with errno set.
+ */
+int destination_open(const char *path, const char **name);
+
+/**
+ * destination_folder() - as destination_open(), but the descriptor is kept
+ *
+ * Files of the same directory often come one after the other.  It is valid until
+ * the next call.
+ */
+int destination_folder(const char *path, const char **name);
+
+/* Close what is kept. */
+void destination_end(void);
+
+#endif

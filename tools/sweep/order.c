@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * C-SCAN: the head moves upwards, serves what it comes by, and begins again at
+ * the lowest.  What is found below the head belongs to the next sweep; so the
+ * order is one of (sweep, device, key), which a heap keeps.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "order.h"
+
+#define FIRST_CAPACITY 64
+
+static bool comes_before(const struct item *a, const struct item *b)
+{
+	if (a->sweep != b->sweep)
+		return a->sweep < b->sweep;
+	if (a->device != b->device)
+		return a->device < b->device;
+	if (a->key != b->key)
+		return a->key < b->key;
+	if (a->by_name && b->by_name)
+		return strcmp(a->name, b->name) < 0;
+	return a->sequence < b->sequence;
+}
+
+static bool is_below_head(const struct queue *queue, const struct item *item)
+{
+	if (item->device != queue->head_device)
+		return item->device < queue->head_device;
+	return item->key < queue->head_key;
+}
+
+static bool make_room(struct queue *queue)
+{
+	size_t capacity = queue->capacity + queue->capacity / 2;
+	struct item **items;
+
+	if (queue->count < queue->capacity)
+		return true;
+	if (capacity < FIRST_CAPACITY)
+		capacity = FIRST_CAPACITY;
+	items = reallocarray(queue->items, capacity, sizeof(*items));
+	if (!items)
+		return false;
+	queue->items = items;
+	queue->capacity = capacity;
+	return true;
+}
+
+bool queue_push(struct queue *queue, struct item *item)
+{
+	size_t at = queue->count, above;
+
+	if (!make_room(queue))
+		return false;
+	item->sweep = queue->head_sweep + is_below_head(queue, item);
+	queue->count++;
+	for (; at; at = above) {
+		above = (at - 1) / 2;
+		if (!comes_before(item, queue->items[above]))
+			break;
+		queue->items[at] = queue->items[above];
+	}
+	queue->items[at] = item;
+	return true;
+}
+
+/* Put @item into the free place at the top. */
+static void sift_down(struct queue *queue, struct item *item)
+{
+	struct item **items = queue->items;
+	size_t at = 0, below;
+
+	while ((below = 2 * at + 1) < queue->count) {
+		if (below + 1 < queue->count &&
+		    comes_before(items[below + 1], items[below]))
+			below++;
+		if (!comes_before(items[below], item))
+			break;
+		items[at] = items[below];
+		at = below;
+	}
+	items[at] = item;
+}
+
+struct item *queue_pop(struct queue *queue)
+{
+	struct item *first;
+
+	if (!queue->count)
+		return NULL;
+	first = queue->items[0];
+	queue->count--;
+	if (queue->count)
+		sift_down(queue, queue->items[queue->count]);
+	queue->head_sweep = first->sweep;
+	queue->head_device = first->device;
+	queue->head_key = first->key;
+	return first;
+}
+
+void queue_rewind(struct queue *queue)
+{
+	queue->head_sweep = 0;
+	queue->head_device = 0;
+	queue->head_key = 0;
+}
+
+size_t queue_bytes(const struct queue *queue)
+{
+	return queue->capacity * sizeof(*queue->items);
+}
+
+void queue_free(struct queue *queue)
+{
+	free(queue->items);
+	queue->items = NULL;
+	queue->capacity = 0;
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A file that appears under its name when it is complete, or not at all. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "output.h"
+#include "program.h"
+
+static const int signals[] = { SIGHUP, SIGINT, SIGTERM, SIGPIPE };
+
+/* What a signal's handler removes. */
+static struct output *volatile unfinished;
+
+static void remove_and_end(int signal)
+{
+	const struct output *output = unfinished;
+
+	if (output)
+		unlinkat(output->folder, output->temporary, 0);
+	raise(signal);
+}
+
+static void remove_unfinished(void)
+{
+	if (unfinished)
+		output_abort(unfinished);
+}
+
+void output_handle_signals(void)
+{
+	/* the second time, it ends the program */
+	struct sigaction action = {
+		.sa_handler = remove_and_end, .sa_flags = SA_RESETHAND | SA_NODEFER,
+	}, now;
+
+	atexit(remove_unfinished);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (!sigaction(signals[i], NULL, &now) && now.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+}
+
+/* By chance, so that nothing else has that name. */
+static void choose_name(struct output *output)
+{
+	unsigned long long chance = 0;
+
+	if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
+		chance = (unsigned long long)getpid();
+	snprintf(output->temporary, sizeof(output->temporary), ".%s.%016llx", program, chance);
+}
+
+void output_choose(struct output *output, int folder)
+{
+	output->folder = folder;
+	output->fd = -1;
+	choose_name(output);
+	unfinished = output;
+}
+
+bool output_begin(struct output *output, int folder)
+{
+	output_choose(output, folder);
+	output->fd = openat(folder, output->temporary,
+			    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (output->fd < 0)
+		unfinished = NULL;
+	return output->fd >= 0;
+}
+
+bool output_commit(struct output *output, const char *name)
+{
+	bool is_file = output->fd >= 0;
+	int error = 0;
+
+	if (is_file && close(output->fd))
+		error = errno;
+	output->fd = -1;
+	if (!error && renameat(output->folder, output->temporary, output->folder, name))
+		error = errno;
+	/* rename() of two names of one file leaves both */
+	if (error || !is_file)
+		unlinkat(output->folder, output->temporary, 0);
+	unfinished = NULL;
+	errno = error;
+	return !error;
+}
+
+void output_abort(struct output *output)
+{
+	int error = errno;
+
+	if (unfinished == output)
+		unlinkat(output->folder, output->temporary, 0);
+	unfinished = NULL;
+	if (output->fd >= 0)
+		close(output->fd);
+	output->fd = -1;
+	errno = error;
+}

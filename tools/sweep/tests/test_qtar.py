@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: GPL-2.0
+"""qtar: what tar extracts from its archives is what was archived."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tools.sweep.tests.conftest import (
+    Builds,
+    Run,
+    fingerprint,
+    in_mounts,
+    make_attributes,
+    make_files,
+    make_links,
+    make_odd,
+    make_socket,
+    not_ignoring,
+    other_user,
+    quoted,
+)
+
+ORDERS = ["none", "inode", "full-inode", "inode+block", "full-inode+block"]
+
+
+def extract(archive: Path, to: Path) -> None:
+    to.mkdir()
+    subprocess.run(["tar", "--xattrs", "--xattrs-include=*", "-xpf", archive, "-C", to], check=True)
+
+
+def members(archive: Path) -> list[str]:
+    with tarfile.open(archive) as opened:
+        return opened.getnames()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    make_files(tmp_path / "tree", 7)
+    make_odd(tmp_path / "tree/odd")
+    make_links(tmp_path / "tree/links")
+    return tmp_path
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_extracted_tree_is_the_original(tool: Run, tree: Path, order: str) -> None:
+    done = tool("qtar", "-c", "--order", order, "-f", "archive", "tree")
+    assert (done.code, done.out, done.err) == (0, b"", "")
+    extract(tree / "archive", tree / "out")
+    assert fingerprint(tree / "out/tree") == fingerprint(tree / "tree")
+    taken, original = ((tree / path / "odd/islands").stat().st_blocks for path in ("out/tree", "tree"))
+    assert taken <= original + 8
+    assert (tree / "archive").stat().st_size < 3_000_000, "holes were written"
+
+
+def test_short_memory_loses_nothing(tool: Run, tree: Path) -> None:
+    assert tool("qtar", "-c", "--memory=64K", "-f", "archive", "tree").code == 0
+    extract(tree / "archive", tree / "out")
+    assert fingerprint(tree / "out/tree") == fingerprint(tree / "tree")
+
+
+def test_attributes_and_acls_are_kept(tool: Run, tmp_path: Path) -> None:
+    make_attributes(tmp_path / "tree")
+    assert tool("qtar", "-cf", "archive", "tree").code == 0
+    extract(tmp_path / "archive", tmp_path / "out")
+    assert fingerprint(tmp_path / "out/tree") == fingerprint(tmp_path / "tree")
+
+
+def test_target_of_a_link_comes_before_it(tool: Run, tree: Path) -> None:
+    tool("qtar", "-c", "--order=full-inode+block", "-f", "archive", "tree")
+    seen = set()
+    links = 0
+    with tarfile.open(tree / "archive") as opened:
+        for member in opened:
+            seen.add(member.name)
+            if member.islnk():
+                links += 1
+                assert member.linkname in seen
+    assert links == 15
+
+
+def test_files_are_archived_in_the_order_of_the_disk(tool: Run, tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    lines = []
+    for number in range(40):
+        (tmp_path / f"tree/f{number}").write_bytes(b"x")
+        lines.append(f"f{number} {100 + number} {4096 * (number * 31 % 40)}\n")
+    (tmp_path / "disk").write_text("".join(lines))
+    tool("qtar", "-cf", "archive", "--order=full-inode+block", "tree", FAKE_DISK=str(tmp_path / "disk"))
+    expected = sorted(range(40), key=lambda number: number * 31 % 40)
+    assert members(tmp_path / "archive") == [*(f"tree/f{number}" for number in expected), "tree"]
+
+
+def test_sorted_by_name_two_archives_are_the_same(tool: Run, tree: Path) -> None:
+    tool("qtar", "-c", "--sort=name", "-f", "one", "tree")
+    subprocess.run(["cp", "-a", "tree", "copy"], cwd=tree, check=True)
+    (tree / "tree").rename(tree / "old")
+    (tree / "copy").rename(tree / "tree")
+    tool("qtar", "-c", "--sort=name", "--memory=64K", "-f", "two", "tree")
+    assert (tree / "one").read_bytes() == (tree / "two").read_bytes()
+    found = [name for name in members(tree / "one") if name.count("/") == 1 and (tree / name).is_dir()]
+    assert found == sorted(found)
+
+
+def test_list_and_standard_output(tool: Run, tree: Path) -> None:
+    done = tool("qtar", "-cv", "tree/links")
+    assert done.code == 0
+    (tree / "archive").write_bytes(done.out)
+    listed = [line.rstrip("/") for line in done.complaints]
+    assert listed == members(tree / "archive")
+    done = tool("qtar", "-cvf", "other", "tree/links")
+    assert [line.rstrip("/") for line in done.out.decode().splitlines()] == members(tree / "other")
+
+
+def test_folders_are_changed_in_their_order(tool: Run, tree: Path) -> None:
+    tool("qtar", "-cf", "archive", "-C", "tree", "links/la", "-C", "odd", "empty", "dir")
+    names = members(tree / "archive")
+    assert {"links/la", "empty", "dir", "dir/inside"} <= set(names)
+    assert (tree / "archive").exists()
+
+
+def test_names_are_relative(tool: Run, tree: Path) -> None:
+    done = tool("qtar", "--order=none", "-cf", "archive", tree / "tree/links/la", "../" + tree.name + "/tree/odd/dir")
+    names = members(tree / "archive")
+    assert str(tree / "tree/links/la")[1:] in names and f"{tree.name}/tree/odd/dir/inside" in names
+    assert all(not name.startswith(("/", "..")) for name in names)
+    assert len(done.complaints) == 1 and "is removed from the beginning of names" in done.err
+
+
+def test_sockets_and_the_archive_itself_are_left_out(tool: Run, tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    make_socket(tmp_path / "tree/socket")
+    (tmp_path / "tree/archive").write_bytes(b"old")
+    done = tool("qtar", "-cf", "tree/archive", "tree")
+    assert done.code == 0
+    assert members(tmp_path / "tree/archive") == ["tree"]
+    assert any("is a socket" in line for line in done.complaints)
+    assert sum("is the archive" in line for line in done.complaints) == 2
+
+
+def test_unreadable_file_is_a_failure_and_the_rest_is_archived(tool: Run, open_folder: Path) -> None:
+    user = other_user()
+    make_files(open_folder / "tree", 1)
+    (open_folder / "tree/secret").write_bytes(b"")
+    (open_folder / "tree/secret").chmod(0)
+    done = tool("qtar", "-cf", "archive", "tree", cwd=open_folder, user=user)
+    assert (done.code, done.err) == (2, "qtar: cannot read 'tree/secret': Permission denied\n")
+    assert len(members(open_folder / "archive")) == 73
+
+
+@pytest.mark.parametrize("error, code, text", [(0, 1, "was shortened"), (5, 2, "Input/output error")])
+@pytest.mark.parametrize("name", ["islands", "plain"])
+def test_file_that_ends_early_is_filled_up(
+        tool: Run, tmp_path: Path, error: int, code: int, text: str, name: str) -> None:
+    make_odd(tmp_path / "tree")
+    (tmp_path / "tree/plain").write_bytes(b"p" * 3_005_000)
+    done = tool("qtar", "-cf", "archive", "tree", FAKE_READ=f"{name} 3000500 {error}")
+    assert done.code == code
+    assert len(done.complaints) == 1 and text in done.err
+    extract(tmp_path / "archive", tmp_path / "out")
+    found = (tmp_path / "out/tree" / name).read_bytes()
+    original = (tmp_path / "tree" / name).read_bytes()
+    assert found == original[:3000500] + bytes(len(original) - 3000500)
+    rest = fingerprint(tmp_path / "tree")
+    assert {path for path, value in fingerprint(tmp_path / "out/tree").items() if rest[path] != value} == {
+        f"/{name}".encode()}
+
+
+def test_first_name_that_cannot_be_read_is_replaced_by_another(builds: Builds, tmp_path: Path) -> None:
+    """The first of three names vanishes between the passes: the second is the file, the third a link to it."""
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree/a").write_bytes(b"text")
+    (tmp_path / "tree/b").hardlink_to(tmp_path / "tree/a")
+    (tmp_path / "tree/c").hardlink_to(tmp_path / "tree/a")
+    (tmp_path / "tree/last").mkdir()
+    disk = tmp_path / "disk"
+    disk.write_text("a 10 1\nb 11 1\nc 12 1\nlast 13 1\n")
+    with subprocess.Popen([builds.program("qtar"), "-cf", "archive", "--order=full-inode", "tree"], cwd=tmp_path,
+                          env={**os.environ, "FAKE_DISK": str(disk), "FAKE_PAUSE": "last"}, stdin=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as running:
+        assert running.stdin and running.stderr
+        running.stderr.readline()
+        (tmp_path / "tree/a").unlink()
+        running.stdin.write(b"\n")
+        running.stdin.close()
+        said = running.stderr.read()
+        assert running.wait() == 1, said
+    with tarfile.open(tmp_path / "archive") as opened:
+        kinds = {member.name: (member.isreg(), member.linkname) for member in opened}
+    assert kinds["tree/b"][0] and kinds["tree/c"] == (False, "tree/b") and "tree/a" not in kinds
+
+
+def test_interrupted_archive_leaves_what_was_there(builds: Builds, tmp_path: Path) -> None:
+    make_files(tmp_path / "tree", 1)
+    (tmp_path / "archive").write_bytes(b"old")
+    with subprocess.Popen([builds.program("qtar"), "-cf", "archive", "tree"], cwd=tmp_path, stdin=subprocess.PIPE,
+                          stderr=subprocess.PIPE, env={**os.environ, "FAKE_PAUSE": "f30"},
+                          preexec_fn=not_ignoring) as running:
+        assert running.stderr
+        running.stderr.readline()
+        assert len(list(tmp_path.glob(".qtar.*"))) == 1
+        running.send_signal(signal.SIGINT)
+        assert running.wait(timeout=100) == -signal.SIGINT
+    assert (tmp_path / "archive").read_bytes() == b"old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "tree"]
+
+
+def test_full_disk_leaves_no_archive(builds: Builds, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x" * 2_000_000)
+    (tmp_path / "small").mkdir()
+    script = ("mount -t tmpfs -o size=1m none small; " + quoted(builds.program("qtar"), "-cf", "small/archive", "file")
+              + " || echo failed $?; ls -A small")
+    done = in_mounts(script, tmp_path)
+    assert done.out == b"failed 2\n"
+    assert len(done.complaints) == 1 and "No space left" in done.err
+
+
+def test_mode_is_as_usual_and_a_link_stays(tool: Run, tree: Path) -> None:
+    (tree / "link").symlink_to("real")
+    (tree / "real").write_bytes(b"")
+    (tree / "real").chmod(0o640)
+    assert tool("qtar", "-cf", "link", "tree/links").code == 0
+    assert (tree / "link").is_symlink() and "tree/links" in members(tree / "real")
+    assert (tree / "real").stat().st_mode & 0o777 == 0o640
+    before = os.umask(0o027)
+    try:
+        tool("qtar", "-cf", "new", "tree/links")
+    finally:
+        os.umask(before)
+    assert (tree / "new").stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("args, text", [
+    (["-f", "x", "tree"], "-c is missing"), (["-cf", "x"], "no path"), (["-cf"], "-f wants a value"),
+    (["-c", "--sort=size", "-f", "x", "t"], "--sort: no order 'size'"), (["-xf", "x"], "-c is missing"),
+])
+def test_bad_use_is_refused(tool: Run, tmp_path: Path, args: list[str], text: str) -> None:
+    done = tool("qtar", *args)
+    assert (done.code, len(done.complaints)) == (2, 1)
+    assert text in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_operand_and_folder_are_failures(tool: Run, tree: Path) -> None:
+    done = tool("qtar", "-cf", "archive", "missing", "tree/links")
+    assert (done.code, done.err) == (2, "qtar: cannot read 'missing': No such file or directory\n")
+    assert "tree/links" in members(tree / "archive")
+    done = tool("qtar", "-cf", "other", "-C", "missing", "x")
+    assert done.code == 2 and not (tree / "other").exists()
