@@ -18,8 +18,8 @@ EVERYWHERE = {"git", "gcc", "make", "flex", "bison", "bc", "perl", "ccache", "xz
 PROGRAMS = {
     "run": {"qemu-system-x86_64", "fio"},
     "bench": {"qemu-system-x86_64", "pahole"},
-    "test": {"qemu-system-x86_64", "fio", "patch", "quilt", "sparse", "blktrace", "mkfs.ext4", "mkfs.f2fs",
-             "mkfs.xfs", "mkfs.btrfs", "chromium", "node", "npm", "pahole", "rsync"},
+    "test": {"qemu-system-x86_64", "fio", "patch", "quilt", "sparse", "blktrace", "pkg-config", "setfacl",
+             "mkfs.ext4", "mkfs.f2fs", "mkfs.xfs", "mkfs.btrfs", "chromium", "node", "npm", "pahole", "rsync"},
     "deb": {"pahole", "rsync", "dpkg-buildpackage", "dh_builddeb", "depmod", "openssl", "zstd"},
 }
 
