@@ -189,28 +189,29 @@ def test_dependencies_are_replayed_between_sweep_and_original(kernel: Path, tmp_
 
 # a tree on ext4, read by tar after its pages are gone
 TAR = """
-mount -t tmpfs none /tmp
+mkdir /dev/tmp
+mount -t tmpfs none /dev/tmp
 d=/sys/kernel/config/nullb/rot0
 mkdir $d && echo 4096 > $d/size && echo 1 > $d/memory_backed && echo 1 > $d/power
 {mkfs} -q /dev/rot0
-mkdir /tmp/m
-mount -t ext4 /dev/rot0 /tmp/m
+mkdir /dev/tmp/m
+mount -t ext4 /dev/rot0 /dev/tmp/m
 for folder in 1 2 3 4; do
-	mkdir /tmp/m/$folder
-	for file in $(seq 20); do head -c 20000 /dev/zero > /tmp/m/$folder/$file; done
+	mkdir /dev/tmp/m/$folder
+	for file in $(seq 20); do head -c 20000 /dev/zero > /dev/tmp/m/$folder/$file; done
 done
-umount /tmp/m
-mount -t ext4 /dev/rot0 /tmp/m
+umount /dev/tmp/m
+mount -t ext4 /dev/rot0 /dev/tmp/m
 mount -t debugfs none /sys/kernel/debug
 echo 1 > /sys/block/rot0/trace/vfs
-{blktrace} -d /dev/rot0 -D $OUT -o rot0 > /dev/null &
+{blktrace} -d /dev/rot0 -o - > $OUT/rot0.blktrace.0 &
 b=$!
 sleep 1
-tar cf - -C /tmp/m . | wc -c
+tar cf - -C /dev/tmp/m . | wc -c
 echo barrier > /sys/kernel/debug/block/rot0/msg
 cat /dev/rot0 | head -c 100000 | wc -c
 kill -INT $b; wait $b
-umount /tmp/m
+umount /dev/tmp/m
 """
 
 
