@@ -133,7 +133,7 @@ d=/sys/kernel/config/nullb/rot0
 mkdir $d && echo {size} > $d/size && echo 1 > $d/power
 mount -t debugfs none /sys/kernel/debug
 cd $OUT
-{blktrace} -d /dev/rot0 -D $OUT -o seen > /dev/null &
+{blktrace} -d /dev/rot0 -o - > $OUT/seen.blktrace.0 &
 b=$!
 sleep 1
 {btreplay} -d $OUT rot0
