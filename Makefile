@@ -19,7 +19,7 @@ help: ## show this text
 	@echo "Variables:"
 	@echo "  KERNEL=PATH    source: a git tree, an unpacked tree or a tarball; never modified"
 	@echo "                 (default: Debian's linux-source-7.3, through apt)"
-	@echo "  FLAVOUR=NAME   plain, debug or kcsan, for make kernel (default: plain) and make stress (debug)"
+	@echo "  FLAVOUR=NAME   plain, debug, kcsan or lockstat, for make kernel (default: plain) and make stress (debug)"
 	@echo "  CONFIG=FILE    kernel configuration, for make deb (default: /boot/config-* of the kernel"
 	@echo "                 that runs, else the project's plain one)"
 	@echo "  STEPS=A,B      the steps of make check to run (default: all)"
@@ -67,7 +67,7 @@ submit-check: setup-test venv ## all that can be done without sending the series
 	@tools/setup/venv docs
 	@$(QUEUE) submit-check $(if $(ONLY),--only $(ONLY))
 
-kernel: setup-run ## build the x86-64 kernel (FLAVOUR=plain, debug or kcsan)
+kernel: setup-run ## build the x86-64 kernel (FLAVOUR=plain, debug, kcsan or lockstat)
 	@$(QUEUE) kernel --flavour $(FLAVOUR)
 
 uml: setup-run ## build User-Mode Linux with virtual time (FLAVOUR=smp: with two CPUs, lockdep and KASAN)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """How long each scheduler holds its lock for a request, with two CPUs.
 
-From the kernel's lock statistics (Documentation/locking/lockstat.rst), which the debug flavour
-has. Its checks make everything slower, by the same for all: figures of one run are compared
-with each other, and say nothing of a kernel without them.
+From the kernel's lock statistics (Documentation/locking/lockstat.rst), for which there is a
+flavour. They make everything that takes a lock slower, by the same for all: figures of one run
+are compared with each other, and say nothing of a kernel without them.
 """
 
 from __future__ import annotations
@@ -71,8 +71,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                         help=f"of {', '.join(LOCKS)} (default: all)")
     parser.add_argument("--seconds", type=positive, default=20, metavar="S",
                         help="of fio under each (default: %(default)s)")
-    parser.add_argument("--kernel", type=Path, metavar="BZIMAGE", default=BUILD / "kernel-debug/arch/x86/boot/bzImage",
-                        help="default: that of the debug flavour (`make kernel FLAVOUR=debug`)")
+    parser.add_argument("--kernel", type=Path, metavar="BZIMAGE",
+                        default=BUILD / "kernel-lockstat/arch/x86/boot/bzImage",
+                        help="default: that of `make kernel FLAVOUR=lockstat`")
     parser.add_argument("--json", action="store_true", help="the figures for a program")
 
 

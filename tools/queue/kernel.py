@@ -50,6 +50,8 @@ FLAVOURS = {
                      "bzImage", "arch/x86/boot/bzImage", 2250),
     "debug": Flavour("debug", "x86_64", "kernel-debug", ("base", "x86", "debug"),
                      "bzImage", "arch/x86/boot/bzImage", 2500),
+    "lockstat": Flavour("lockstat", "x86_64", "kernel-lockstat", ("base", "x86", "plain", "lockstat"),
+                        "bzImage", "arch/x86/boot/bzImage", 2300),
     "kcsan": Flavour("kcsan", "x86_64", "kernel-kcsan", ("base", "x86", "kcsan"),
                      "bzImage", "arch/x86/boot/bzImage", 2500),
     "gcov": Flavour("gcov", "x86_64", "kernel-gcov", ("base", "x86", "plain", "gcov"),
