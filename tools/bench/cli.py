@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 from tools.base import cli
 
-from . import cost, disk_cost, fio, lock, page, timer, zeros
+from . import cost, disk_cost, fio, lock, page, timer, trees, zeros
 
-COMMANDS = {"cost": cost, "disk": disk_cost, "fio": fio, "lock": lock, "page": page, "timer": timer, "zeros": zeros}
+COMMANDS = {"cost": cost, "disk": disk_cost, "fio": fio, "lock": lock, "page": page, "timer": timer, "trees": trees,
+            "zeros": zeros}
 
 
 def parser() -> argparse.ArgumentParser:
