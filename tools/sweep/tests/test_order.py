@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-import os
 import random
 
 import pytest
 
+from tools.check.seed import seed
 from tools.sweep.tests.conftest import Builds
 from tools.sweep.tests.test_parts import ask
 
-SEED = int(os.environ.get("SEED", "1"))
+SEED = seed()
 
 
 def model(commands: list[str]) -> list[str]:

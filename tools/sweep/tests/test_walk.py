@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
+from tools.check.seed import seed
 from tools.sweep.tests.conftest import Builds, in_mounts, make_files, other_user, quoted, run
 
-SEED = int(os.environ.get("SEED", "1"))
+SEED = seed()
 ORDERS = ["none", "inode", "full-inode", "inode+block", "full-inode+block", "name"]
 Event = tuple[str, int, str]
 LEAST_BYTES_OF_ENTRY, MOST_BYTES_OF_ENTRY = 20, 200
