@@ -3,40 +3,27 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.base.cli import EXIT_USAGE, ToolError
+from tools.base import plots
 from tools.base.files import write_whole
 
 from .layout import KIB, KINDS, PERCENTILES, STEPS, Layout, size
 
-FORMATS = (".svg", ".png")
 _TICKS = (4 * KIB, *(step for step in STEPS if step >= 128 * KIB))
 _LINES = ("-", "--", ":", "-.")
 
 
 def check(path: Path) -> None:
-    """Raises ToolError, before anything is measured, for a name that says no format."""
-    if path.suffix not in FORMATS:
-        raise ToolError(f"--plot {path}: name a file that ends in .svg or .png", EXIT_USAGE)
+    """Raises ToolError, before anything is measured, for what would keep it from being drawn."""
+    plots.check_name(path)
     _pyplot()
 
 
 def _pyplot() -> Any:
-    try:
-        import matplotlib
-    except ImportError:
-        raise ToolError("plots need matplotlib: make venv", EXIT_USAGE) from None
-    matplotlib.use("Agg")
-    # the same distances give the same file
-    matplotlib.rcParams.update({"svg.hashsalt": "ageing", "svg.fonttype": "none", "font.size": 7,
-                                "font.sans-serif": ["DejaVu Sans"], "axes.grid": True, "grid.alpha": 0.3})
-    from matplotlib import pyplot
-
-    return pyplot
+    return plots.load("ageing", {"font.size": 7, "font.sans-serif": ["DejaVu Sans"]})
 
 
 def write(layouts: Sequence[Layout], path: Path) -> None:
@@ -58,8 +45,4 @@ def write(layouts: Sequence[Layout], path: Path) -> None:
         axes.set_title(title, fontsize=6)
     panels[0].set_ylabel("% of files within")
     panels[0].legend(fontsize=6)
-    drawn = io.BytesIO()
-    metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-    figure.savefig(drawn, format=path.suffix[1:], metadata=metadata, dpi=110)
-    pyplot.close(figure)
-    write_whole(path, drawn.getvalue())
+    write_whole(path, plots.drawn(pyplot, figure, path))

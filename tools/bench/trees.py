@@ -14,18 +14,17 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 from tools.base import text
-from tools.base.arguments import positive
+from tools.base.arguments import positive, words
 from tools.base.cli import EXIT_USAGE, ToolError
 from tools.base.paths import BUILD, TOOLS
 from tools.vm import uml
+from tools.vm.programs import of_system
 
 HERE = Path(__file__).resolve().parent
 SWEEP = BUILD / "sweep"
@@ -48,13 +47,13 @@ PROGRAMS = {
 Times = dict[str, dict[str, float]]  # seconds, by program and kind of tree
 
 
-def measured(args: argparse.Namespace, names: Sequence[str], out: Path) -> Times:
+def measured(args: argparse.Namespace, out: Path) -> Times:
     """Boot a guest that leaves the times in the folder `out`."""
-    words = ["churn", "--seed", str(args.seed), "--scale", str(args.scale), str(out / "list")]
-    subprocess.run([TOOLS / "ageing/ageing", *words], check=True, stdout=subprocess.DEVNULL)
-    (out / "programs").write_text("".join(f"{name}\t{PROGRAMS[name]}\n" for name in names))
-    words = ["bash", str(HERE / "trees-guest.sh"), args.fs, args.disk, str(args.trees)]
-    uml.run_commands(f"{shlex.join(words)} > $OUT/said 2>&1 && touch $OUT/ended\n", out, args.kernel, args.timeout)
+    churn = ["churn", "--seed", str(args.seed), "--scale", str(args.scale), str(out / "list")]
+    subprocess.run([TOOLS / "ageing/ageing", *churn], check=True, stdout=subprocess.DEVNULL)
+    (out / "programs").write_text("".join(f"{name}\t{PROGRAMS[name]}\n" for name in args.programs))
+    guest = ["bash", str(HERE / "trees-guest.sh"), args.fs, args.disk, str(args.trees)]
+    uml.run_commands(f"{shlex.join(guest)} > $OUT/said 2>&1 && touch $OUT/ended\n", out, args.kernel, args.timeout)
     if not (out / "ended").is_file():
         raise ToolError(f"the guest did not measure all: {last_line((out / 'said').read_text())}")
     found = times((out / "times").read_text())
@@ -90,7 +89,8 @@ def one_sweep(trace: Path, args: argparse.Namespace) -> float:
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fs", choices=["ext4", "xfs"], default="ext4", help="default: %(default)s")
     parser.add_argument("--disk", default="barracuda-7200.11", metavar="PRESET", help="of configs/disks")
-    parser.add_argument("--programs", metavar="A,B", help=f"some of: {', '.join(PROGRAMS)}")
+    parser.add_argument("--programs", type=words, default=list(PROGRAMS), metavar="A,B",
+                        help=f"some of: {', '.join(PROGRAMS)}")
     parser.add_argument("--trees", type=positive, default=3, metavar="N", help="of each kind (default: %(default)s)")
     parser.add_argument("--scale", type=float, default=1, metavar="F", help="of the number of files")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of names and sizes (default: %(default)s)")
@@ -102,14 +102,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def command(args: argparse.Namespace) -> int:
-    names = args.programs.split(",") if args.programs else list(PROGRAMS)
-    if unknown := [name for name in names if name not in PROGRAMS]:
+    if unknown := [name for name in args.programs if name not in PROGRAMS]:
         raise ToolError(f"--programs: there is no '{unknown[0]}', only {', '.join(PROGRAMS)}", EXIT_USAGE)
     subprocess.run(["make", "-s", "-C", TOOLS / "sweep"], check=True, stdout=subprocess.DEVNULL)
-    if not shutil.which("blktrace", path="/usr/sbin:/usr/bin"):
+    if not of_system("blktrace"):
         print("bench: no blktrace: one sweep is left out", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="trees-") as folder:
-        found = measured(args, names, Path(folder))
+        found = measured(args, Path(folder))
     if args.json:
         print(json.dumps(found, indent=1))
     else:

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Results as pictures: one for each view of a scenario, and the latencies."""
 
-import io
 from pathlib import Path
 from typing import Any
 
-from tools.base.cli import EXIT_USAGE, ToolError
+from tools.base import plots
 from tools.base.files import write_whole
 
 from . import metrics, result_tables
@@ -13,34 +12,16 @@ from .results import Result
 from .scenario import Scenario, View
 from .stats import HISTOGRAM_MS
 
+FORMATS = plots.FORMATS
 MARKERS = "osv^D<>pPX*h"
-FORMATS = ("svg", "png")
 
 
 def _pyplot() -> Any:
-    try:
-        import matplotlib
-    except ImportError:
-        raise ToolError(
-            "plots need matplotlib: make venv",
-            EXIT_USAGE,
-        ) from None
-    matplotlib.use("Agg")
-    # the same result gives the same file
-    matplotlib.rcParams.update(
-        {"svg.hashsalt": "lab", "svg.fonttype": "none", "font.size": 8, "axes.grid": True, "grid.alpha": 0.3}
-    )
-    from matplotlib import pyplot
-
-    return pyplot
+    return plots.load("lab", {"font.size": 8})
 
 
 def _save(pyplot: Any, figure: Any, path: Path) -> None:
-    metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format=path.suffix[1:], metadata=metadata, bbox_inches="tight", dpi=110)
-    pyplot.close(figure)
-    write_whole(path, drawn.getvalue())
+    write_whole(path, plots.drawn(pyplot, figure, path, bbox_inches="tight"))
 
 
 def _number(text: str) -> float | None:

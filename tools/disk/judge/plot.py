@@ -3,32 +3,16 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from tools.base.cli import EXIT_USAGE, ToolError
+from tools.base import plots
 from tools.base.files import write_whole
 
 from .replay import Times
 
 _LONG = re.compile(rb"(\d+\.\d)\d{3,}")  # coordinates: a tenth of a point will do
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib
-    except ImportError:
-        raise ToolError("plots need matplotlib: make venv", EXIT_USAGE) from None
-    matplotlib.use("Agg")
-    # the same times give the same file
-    matplotlib.rcParams.update({"svg.hashsalt": "judge", "svg.fonttype": "none", "font.size": 7,
-                                "font.sans-serif": ["DejaVu Sans"], "axes.grid": True, "grid.alpha": 0.3})
-    from matplotlib import pyplot
-
-    return pyplot
 
 
 def _steps(times: Sequence[int], points: int = 40) -> tuple[list[float], list[float]]:
@@ -40,11 +24,10 @@ def _steps(times: Sequence[int], points: int = 40) -> tuple[list[float], list[fl
 
 def write(found: Sequence[Times], path: Path) -> None:
     """A row for each drive, a column for each list."""
-    if path.suffix not in (".svg", ".png"):
-        raise ToolError(f"--plot {path}: name a file that ends in .svg or .png", EXIT_USAGE)
+    plots.check_name(path)
     drives, lists = (list(dict.fromkeys(names)) for names in (
         [one.drive for one in found], [one.requests for one in found]))
-    pyplot = _pyplot()
+    pyplot = plots.load("judge", {"font.size": 7, "font.sans-serif": ["DejaVu Sans"]})
     figure, axes = pyplot.subplots(len(drives), len(lists), squeeze=False, sharey=True, layout="constrained",
                                    figsize=(2.5 * len(lists), 1.6 * len(drives)))
     for one in found:
@@ -58,11 +41,7 @@ def write(found: Sequence[Times], path: Path) -> None:
     for place in axes[-1]:
         place.set_xlabel("response time, ms")
     axes[0][0].legend(fontsize=6)
-    drawn = io.BytesIO()
-    metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-    figure.savefig(drawn, format=path.suffix[1:], metadata=metadata, dpi=110)
-    pyplot.close(figure)
-    data = drawn.getvalue()
+    data = plots.drawn(pyplot, figure, path)
     if path.suffix == ".svg":
         data = _LONG.sub(rb"\1", data)
     write_whole(path, data)

@@ -3,19 +3,18 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
-
 from tools.blkviz import model, parse, records, synth
 from tools.blkviz.parse import Source
 from tools.iobound import work
 from tools.iobound.work import Request, Work
-from tools.vm import uml
+from tools.lab.tests.conftest import kernel
+
+__all__ = ["kernel"]
 
 MS = 1_000_000
 SECOND = 1000 * MS
@@ -129,11 +128,3 @@ def scattered(folder: Path) -> Path:
 
 def places(requests: Sequence[Request]) -> list[tuple[int, int]]:
     return [(one.sector, one.sectors) for one in requests]
-
-
-@pytest.fixture(scope="session")
-def kernel() -> Path:
-    path = Path(os.environ.get("LAB_KERNEL", uml.IMAGE))
-    if not path.exists():
-        pytest.skip("no User-Mode Linux: `make uml` builds it")
-    return path

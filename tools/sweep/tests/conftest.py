@@ -34,6 +34,9 @@ BAD_USE = {"qdu": 1, "qfind": 1, "qcp": 1, "qtar": 2}
 NOBODY = 65534
 
 
+ORDERS = ["none", "inode", "full-inode", "inode+block", "full-inode+block"]
+
+
 def compile_c(output: Path, sources: Sequence[Path], flags: Sequence[str] = (), sanitized: bool = True) -> Path:
     command = ["gcc", *WARNINGS, *(SANITIZED if sanitized else ["-O2"]), '-DSWEEP_VERSION="test"', "-o", str(output),
                *map(str, sources), *flags]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tools.sweep.tests.conftest import (
+    ORDERS,
     Builds,
     Run,
     fingerprint,
@@ -24,8 +25,6 @@ from tools.sweep.tests.conftest import (
     other_user,
     quoted,
 )
-
-ORDERS = ["none", "inode", "full-inode", "inode+block", "full-inode+block"]
 
 
 @pytest.fixture

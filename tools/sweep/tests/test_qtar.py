@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tools.sweep.tests.conftest import (
+    ORDERS,
     Builds,
     Run,
     fingerprint,
@@ -25,8 +26,6 @@ from tools.sweep.tests.conftest import (
     other_user,
     quoted,
 )
-
-ORDERS = ["none", "inode", "full-inode", "inode+block", "full-inode+block"]
 
 
 def extract(archive: Path, to: Path) -> None:
