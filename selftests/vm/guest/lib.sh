@@ -69,6 +69,9 @@ clean_up()
 	for pid in $(jobs -p); do
 		load_wait "$pid"
 	done
+	# the next scenario has a disk of the same name
+	awk -v dir="$TMP/" 'index($2, dir) == 1 { print $2 }' /proc/mounts | tac |
+		xargs -r umount || echo "a file system stays mounted in $TMP"
 	for disk in "${DISKS[@]}"; do
 		[ -d "$NULLB/$disk" ] || continue
 		echo 0 > "$NULLB/$disk/power"
