@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The invariants of the scheduler, checked on each sample."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter, deque
 from collections.abc import Iterator
@@ -12,6 +14,7 @@ from .samples import Event, Operation, Queue, Reservation, Sample
 
 CLASSES = ("RT", "BW", "BE", "idle")
 RATE_UNIT = 128 << 10
+TAGS = max(int(number) for number in load.QUEUE["nr_requests"])
 LARGEST_REQUEST = max(int(kib) for kib in load.QUEUE["max_sectors_kb"]) << 10
 SMALLEST_REQUEST = min(int(kib) for kib in load.QUEUE["max_sectors_kb"]) << 10
 # Each line of a file has its own look at the clock, which takes 128 ns.
@@ -26,6 +29,20 @@ class Violation:
 
     invariant: str
     detail: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """What was written to io.bw; `bps` 0: none."""
+
+    bps: int = 0
+    delay_us: int = 0
+    burst: int = 0
+
+    @classmethod
+    def of(cls, words: list[str]) -> Line:
+        values = dict(word.split("=") for word in words if "=" in word)
+        return cls(*(int(values.get(key, 0)) for key in ("bps", "delay", "burst")))
 
 
 @dataclass
@@ -55,6 +72,8 @@ class History:
     bounded_since: float = -math.inf
     # When a process was last seen to wait for a tag, in ns.
     tag_waits: dict[int, int] = field(default_factory=dict)
+    # What each control group has asked for, by its number.
+    lines: dict[int, list[Line]] = field(default_factory=dict)
     events: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_EVENTS))
 
     def bounded_ns(self, pid: int, age_ns: int, now_ns: int) -> float:
@@ -85,6 +104,16 @@ class History:
         delay_ms = max((self.delays_ms[index] for index in self.delays.get(pid, ())), default=max(self.delays_ms))
         return -(rate * max(self.bucket_ms // 2, delay_ms) // 1000) - waiting * times
 
+    def least_tokens_of_group(self, cgroup: int) -> int:
+        """The same for a control group: all tags may be its requests, and all its lines may have been before."""
+        lines = [line for line in self.lines.get(cgroup, []) if line.bps]
+        if not lines:
+            return 0
+        rates = [line.bps for line in lines]
+        seconds = max(max(line.delay_us / 1e6, line.burst / line.bps) for line in lines)
+        waiting = (TAGS + 1) * max(LARGEST_REQUEST, self.seek_kb << 10)
+        return -math.ceil(max(rates) * seconds + waiting * max(rates) / min(rates))
+
     def has_reservation(self, pid: int, ioprio: int, mixed: bool = False) -> None:
         """A process has this priority; if mixed its requests have any."""
         rate = rate_of(ioprio)
@@ -106,7 +135,8 @@ def busy_queues(sample: Sample) -> list[Queue]:
 
 
 def is_fallback(queue: Queue) -> bool:
-    return queue.sync and queue.pid == 0
+    """Others without a process are a control group's, and of class BW."""
+    return queue.sync and queue.pid == 0 and queue.cls != "BW"
 
 
 def check_service_order(sample: Sample) -> Iterator[str]:
@@ -144,12 +174,15 @@ def check_trees_hold_who_waits(sample: Sample) -> Iterator[str]:
     for queue in sample.service_tree:
         if not queue.queued:
             yield f"pid {queue.pid} {queue.cls} is in the service tree without a request"
+    # a process may have one that spends its own reservation, and one that spends its group's
     there = Counter(queue.key for queue in busy_queues(sample))
+    waiting = Counter(queue.key for queue in sample.queues if queue.queued)
+    listed = Counter(queue.key for queue in sample.queues)
     for queue in sample.queues:
-        if queue.queued and not there[queue.key]:
+        if there[queue.key] < waiting[queue.key]:
             yield f"pid {queue.pid} {queue.cls} has {queue.queued} requests and is not in the service tree"
     for key, number in there.items():
-        if number > 1:
+        if number > max(listed[key], 1):
             yield f"pid {key[0]} {key[2]} is {number} times in the service tree"
 
 
@@ -211,14 +244,19 @@ def check_slack(sample: Sample) -> Iterator[str]:
 
 def check_tokens(sample: Sample, history: History) -> Iterator[str]:
     for reservation in sample.reservations:
-        yield from check_reservation(reservation, history.least_tokens(reservation.pid))
+        least = (history.least_tokens_of_group(reservation.cgroup) if reservation.cgroup
+                 else history.least_tokens(reservation.pid))
+        yield from check_reservation(reservation, least)
 
 
 def check_deadlines(sample: Sample, history: History) -> Iterator[str]:
     """Who waits within a reservation has the delay, and for what is read ahead as much more as the bucket holds."""
-    delays_ms = {reservation.pid: reservation.delay_ms for reservation in sample.reservations}
+    delays_ms: dict[int, float] = {}
+    for reservation in sample.reservations:
+        bucket_ms = reservation.bucket * 1000 / reservation.rate if reservation.cgroup else history.bucket_ms
+        delays_ms[reservation.pid] = max(delays_ms.get(reservation.pid, 0), reservation.delay_ms + bucket_ms)
     for entry in sample.sort_tree:
-        if entry.deadline_us > (delays_ms.get(entry.pid, 0) + history.bucket_ms) * 1000:
+        if entry.deadline_us > delays_ms.get(entry.pid, 0) * 1000:
             yield f"pid {entry.pid} is in the sort_tree {entry.deadline_us} us before its deadline"
 
 
@@ -258,6 +296,8 @@ def check_rest(sample: Sample, history: History) -> Iterator[str]:
     for queue in sample.queues:
         if queue.sync and queue.pid in history.rates and queue.key != last:
             yield f"the {queue.cls} queue of process {queue.pid}, which has ended"
+        elif queue.pid == 0 and queue.cls == "BW" and queue.key != last:
+            yield f"a control group's {'sync' if queue.sync else 'async'} queue of no process, without requests"
     for reservation in sample.reservations:
         if reservation.pid in history.rates and (reservation.pid, True, "BW", -1) != last:
             yield f"the reservation of process {reservation.pid}, which has ended"
@@ -278,6 +318,18 @@ def waiting_for_tags(sample: Sample) -> Iterator[Operation]:
 
 def category_of(kind: str, category: str) -> str:
     return "write" if kind.endswith("writer") else category
+
+
+def spenders(sample: Sample) -> Iterator[str]:
+    """Whose reservations there are: of a process, of a control group by a process, or by nobody in particular."""
+    without = iter([queue.sync for queue in sample.queues if queue.cls == "BW" and queue.pid == 0])
+    for reservation in sample.reservations:
+        if not reservation.cgroup:
+            yield "process"
+        elif reservation.pid:
+            yield "group"
+        else:
+            yield "group, shared" if next(without) else "group, writeback"
 
 
 def check_age(sample: Sample, history: History, bounds: Bounds) -> Iterator[str]:
@@ -341,6 +393,7 @@ class Judge:
         self.tag_wait_ns = 0
         self.counters: Counter[str] = Counter()
         self.slab: dict[str, int] = {}
+        self.spenders: Counter[str] = Counter()
 
     @property
     def requests(self) -> int:
@@ -365,6 +418,8 @@ class Judge:
                 history.has_reservation(int(pid), int(ioprio, 16), mixed == "1")
             case ["ioprio", "pid", pid, ioprio]:
                 history.has_reservation(int(pid), int(ioprio, 16))
+            case ["line", cgroup, *words]:
+                history.lines.setdefault(int(cgroup), []).append(Line.of(words))
             case ["set", "bw_bucket_ms", value]:
                 history.bucket_ms = max(history.bucket_ms, int(value))
             case ["set", "bw_seek_kb", value]:
@@ -415,6 +470,8 @@ class Judge:
                 self.tag_wait_ns = max(self.tag_wait_ns, operation.age_ns)
         violation = next(self._complaints(sample, history), None)
         history.counters = sample.counters
+        if sample.whole:
+            self.spenders.update(spenders(sample))
         self.samples += 1
         self.torn += not sample.whole
         self.rests += sample.phase != "run"

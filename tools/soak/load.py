@@ -49,6 +49,19 @@ QUEUE: dict[str, list[str]] = {
     "read_ahead_kb": ["128", "0", "512"],
 }
 
+# Control groups that come and go, and what they write to io.bw after the device: all of a
+# line, as what is not said stays as it was. Most reserve.
+GROUPS = 4
+LINES = [
+    "bps=4096 delay=1000000 burst=65536",
+    "bps=1048576 delay=100000 burst=65536",
+    "bps=2097152 delay=500000 burst=6291456",
+    "bps=8388608 delay=50000 burst=1048576 streams=4",
+    "bps=16777216 delay=5000 burst=100000000",
+    "bps=524288 delay=2000000 burst=1048576",
+    "none",
+]
+
 SCHEDULERS = ["cfq", "mq-deadline", "none", "bfq"]
 # Its classes are strict: who is behind one of them waits as long as that one asks.
 UNBOUNDED = "bfq"
@@ -88,7 +101,8 @@ class Bounds:
 
     @classmethod
     def of_load(cls, slots: int = SLOTS) -> "Bounds":
-        queues = slots + ASYNC_QUEUES
+        # each control group may have two that are of no process
+        queues = slots + ASYNC_QUEUES + 2 * GROUPS
         # level 0 has 1.8 times the slice of level 4
         turn = _most("slice_sync_ms") * MSEC * 9 // 5 + DRIVE_NS
         first = queues * turn + FREEZE_NS
@@ -115,6 +129,7 @@ def job_text(seed: int, requests: int, until_ns: int, schedulers: list[str]) -> 
         lines += disk_lines(f"rot{number}", preset, depth)
     lines += [f"tunable {name} {'|'.join(values)}" for name, values in TUNABLES.items()]
     lines += [f"queue {name} {'|'.join(values)}" for name, values in QUEUE.items()]
+    lines += [f"groups {GROUPS}", f"line {'|'.join(LINES)}"]
     lines.append(f"scheduler {'|'.join(schedulers)}")
     lines += [f"other {' '.join(words)}" for words in OTHERS if words[0] in schedulers]
     lines += [

@@ -48,9 +48,11 @@ class SortEntry:
 
 @dataclass(frozen=True)
 class Reservation:
-    """In bytes, but the delay."""
+    """In bytes, but the delay; `cgroup`: the group's number, 0 if it is the process's own."""
 
     pid: int
+    cgroup: int
+    rate: int
     delay_ms: int
     bucket: int
     tokens: int
@@ -111,8 +113,8 @@ QUEUE = re.compile(
 )
 STATE = re.compile(r"queued (\d+) in_drive (\d+) drive_depth (\d+) head \d+")
 SORT = re.compile(r"sector (\d+) pid (\d+) tokens -?\d+ deadline_us (-?\d+)")
-RESERVATION = re.compile(r"pid (\d+) rate \d+ delay_ms (\d+) bucket (\d+) tokens (-?\d+) bytes_in \d+ bytes_over \d+"
-                         r" met (\d+) missed \d+((?: slack\d \d+)+)")
+RESERVATION = re.compile(r"pid (\d+) (?:cgroup (\d+) )?rate (\d+) delay_ms (\d+) bucket (\d+) tokens (-?\d+)"
+                         r" bytes_in \d+ bytes_over \d+ met (\d+) missed \d+((?: slack\d \d+)+)")
 OPERATION = re.compile(r"pid (\d+) (\S+) class (\S+) requests (\d+) age_ns (\d+)")
 WORST = re.compile(r"worst (\S+) pid (\d+) by_request_ns (\d+)")
 HEAD = re.compile(
@@ -130,8 +132,8 @@ def _match(pattern: "re.Pattern[str]", line: str) -> "re.Match[str]":
 
 def parse_reservation(line: str) -> Reservation:
     *numbers, slack = _match(RESERVATION, line).groups()
-    pid, delay_ms, bucket, tokens, met = map(int, numbers)
-    return Reservation(pid, delay_ms, bucket, tokens, met, tuple(map(int, slack.split()[1::2])))
+    pid, cgroup, rate, delay_ms, bucket, tokens, met = (int(number or 0) for number in numbers)
+    return Reservation(pid, cgroup, rate, delay_ms, bucket, tokens, met, tuple(map(int, slack.split()[1::2])))
 
 
 def parse_queue(line: str) -> Queue:

@@ -46,7 +46,9 @@
 #define MAX_CHOICES		16
 #define MAX_DEPTH		32
 #define MAX_TRIES		8	/* for a sample that nothing happens in */
+#define MAX_GROUPS		8
 #define SAMPLE_BYTES		(512 * KIB)
+#define CGROUPS			"/sys/fs/cgroup"
 
 /* The limits of one operation; the bound of its latency counts in requests. */
 #define SMALLEST_REQUEST	(128 * KIB)
@@ -91,6 +93,8 @@ struct slot {
 	bool ending;			/* killed, or told to stop */
 	bool killed;
 	bool mixed;			/* each request has a priority of its own */
+	bool ahead;			/* asks for something to be read before each fsync */
+	int group;			/* the control group that it is in; -1: the root */
 	uint64_t seed;
 	uint64_t size;			/* bytes of one operation */
 	uint64_t offset, length;	/* the part of the disk that it uses */
@@ -114,8 +118,15 @@ struct slot {
 	volatile pid_t worst_pid[NR_CATEGORIES];
 };
 
+/* A control group, which comes and goes; when it comes again it has another number. */
+struct group {
+	char path[64];
+	uint64_t id;			/* 0: not there */
+};
+
 struct disk {
 	char name[32];
+	char dev[16];			/* major:minor */
 	uint64_t bytes;
 	uint64_t hot;			/* where small regions are */
 	unsigned int wanted;		/* workers */
@@ -144,6 +155,8 @@ static struct {
 	unsigned int nr_settings;
 	struct setting settings[MAX_SETTINGS];
 	struct setting schedulers;
+	unsigned int nr_groups;
+	struct setting lines;		/* what control groups write to io.bw */
 	/* Written to queue/iosched/ of a scheduler other than the first. */
 	unsigned int nr_others;
 	char *others[MAX_CHOICES][3];
@@ -155,6 +168,7 @@ static struct {
 };
 
 static struct shared *shared;
+static struct group groups[MAX_GROUPS];	/* the director's */
 static int samples_fd = -1;
 
 /* ---- chance ---------------------------------------------------------- */
@@ -329,6 +343,12 @@ static void obey(char *verb, char *rest)
 		job.slots = number(rest, verb);
 		if (!job.slots || job.slots > MAX_SLOTS)
 			fail("job: slots: 1 to %d", MAX_SLOTS);
+	} else if (!strcmp(verb, "groups")) {
+		job.nr_groups = number(rest, verb);
+		if (job.nr_groups > MAX_GROUPS)
+			fail("job: groups: at most %d", MAX_GROUPS);
+	} else if (!strcmp(verb, "line")) {
+		parse_choices(&job.lines, rest);
 	} else if (!strcmp(verb, "tunable") || !strcmp(verb, "queue")) {
 		parse_setting(rest, verb[0] == 't');
 	} else if (!strcmp(verb, "scheduler")) {
@@ -361,6 +381,8 @@ static void read_job(void)
 	fclose(f);
 	if (!job.nr_disks || !job.requests || !job.until_ns || !job.schedulers.nr)
 		fail("job: needs disk, requests, until_ns and scheduler");
+	if (job.nr_groups && !job.lines.nr)
+		fail("job: groups need lines");
 }
 
 /* ---- fsync ------------------------------------------------------------------------- */
@@ -606,9 +628,23 @@ static uint64_t next_offset(const struct slot *s, struct cursor *c)
 	return offset;
 }
 
-static void transfer(struct disk *d, const struct slot *s, int fd, char *buf,
-		     uint64_t offset, uint64_t nr)
+/*
+ * Reads somewhere, without waiting, and then writes what all have made dirty: requests of
+ * two control groups at a time, if another one has made more of it dirty.
+ */
+static void ask_ahead(const struct disk *d, int fd, uint64_t *state)
 {
+	uint64_t offset = draw_below(state, d->bytes / MIB) * MIB;
+
+	errno = posix_fadvise(fd, offset, LARGEST_READ_AHEAD, POSIX_FADV_WILLNEED);
+	if (errno)
+		fail("posix_fadvise of %s: %s", d->name, strerror(errno));
+}
+
+static void transfer(struct disk *d, const struct slot *s, int fd, char *buf,
+		     struct cursor *c, uint64_t nr)
+{
+	uint64_t offset = next_offset(s, c);
 	bool write = s->kind == WRITER || s->kind == DIRECT_WRITER;
 	ssize_t ret;
 
@@ -616,8 +652,11 @@ static void transfer(struct disk *d, const struct slot *s, int fd, char *buf,
 	if (ret != (ssize_t)s->size)
 		fail("%s: %" PRIu64 " bytes at %" PRIu64 ": %s", kind_name[s->kind], s->size,
 		     offset, ret < 0 ? strerror(errno) : "short");
-	if (s->fsync_every && nr % s->fsync_every == 0)
-		flush(d, fd);
+	if (!s->fsync_every || nr % s->fsync_every)
+		return;
+	if (s->ahead)
+		ask_ahead(d, fd, &c->state);
+	flush(d, fd);
 }
 
 static void run_plain(struct disk *d, struct slot *s, int fd, char *buf)
@@ -626,10 +665,10 @@ static void run_plain(struct disk *d, struct slot *s, int fd, char *buf)
 	uint64_t issue = now_ns(), due = issue;
 
 	for (uint64_t nr = 1; nr <= s->count && !s->stop; nr++) {
-		uint64_t offset = next_offset(s, &c), done;
+		uint64_t done;
 
 		began(s, issue);
-		transfer(d, s, fd, buf, offset, nr);
+		transfer(d, s, fd, buf, &c, nr);
 		done = now_ns();
 		ended(s, issue, done);
 		s->issue_ns = 0;
@@ -864,7 +903,8 @@ static void draw_slot(uint64_t *state, const struct disk *d, struct slot *s)
 	s->ending = s->killed = s->stop = false;
 	s->seed = draw(state);
 	s->depth = 1;
-	s->mixed = false;
+	s->mixed = s->ahead = false;
+	s->group = -1;
 	s->fsync_every = 0;
 	s->period_ns = s->think_ns = 0;
 	s->count = draw_size(state, 2, 65536);
@@ -897,7 +937,10 @@ static void draw_slot(uint64_t *state, const struct disk *d, struct slot *s)
 		break;
 	case WRITER:
 		s->size = draw_size(state, 4 * KIB, LARGEST_WRITE);
-		s->fsync_every = draw_size(state, 1, MAX_FSYNC_EVERY);
+		/* or never: its pages are written back in the background */
+		if (chance(state, 70))
+			s->fsync_every = draw_size(state, 1, MAX_FSYNC_EVERY);
+		s->ahead = chance(state, 50);
 		s->think_ns = (1 + draw_below(state, 100)) * NSEC_PER_MSEC;
 		s->ioprio = writer_ioprio(s->ioprio);
 		break;
@@ -922,8 +965,91 @@ static struct slot *free_slot(struct disk *d)
 	return NULL;
 }
 
+static int draw_group(uint64_t *state)
+{
+	unsigned int i;
+
+	if (!job.nr_groups || chance(state, 50))
+		return -1;
+	i = draw_below(state, job.nr_groups);
+	return groups[i].id ? (int)i : -1;
+}
+
+/* @group: -1 is the root */
+static void move_worker(struct disk *d, struct slot *s, int group)
+{
+	const char *folder = group < 0 ? CGROUPS : groups[group].path;
+	char path[PATH_MAX], pid[16];
+	int ret;
+
+	s->group = group;
+	log_event(d, "move pid %d %s", s->pid, folder);
+	snprintf(path, sizeof(path), "%s/cgroup.procs", folder);
+	snprintf(pid, sizeof(pid), "%d", s->pid);
+	ret = try_write_file(path, pid);
+	/* it may have ended by itself */
+	if (ret && ret != ESRCH)
+		fail("write '%s' to %s: %s", pid, path, strerror(ret));
+}
+
+static void set_line(uint64_t *state, const struct group *g, const struct disk *d)
+{
+	const char *line = job.lines.choices[draw_below(state, job.lines.nr)];
+	char path[PATH_MAX], text[256];
+
+	log_event(d, "line %" PRIu64 " %s", g->id, line);
+	snprintf(path, sizeof(path), "%s/io.bw", g->path);
+	snprintf(text, sizeof(text), "%s %s", d->dev, line);
+	write_file(path, text);
+}
+
+static void make_group(uint64_t *state, struct group *g)
+{
+	struct stat st;
+
+	if (mkdir(g->path, 0755) || stat(g->path, &st))
+		fail("%s: %s", g->path, strerror(errno));
+	g->id = st.st_ino;
+	log_event(&shared->disks[0], "group %" PRIu64 " made", g->id);
+	for (unsigned int i = 0; i < job.nr_disks; i++)
+		if (chance(state, 70))
+			set_line(state, g, &shared->disks[i]);
+}
+
+/* Those in it go on in the root. */
+static void remove_group(struct group *g)
+{
+	for (unsigned int i = 0; i < job.nr_disks * job.slots; i++) {
+		struct disk *d = &shared->disks[i / job.slots];
+		struct slot *s = &d->slots[i % job.slots];
+
+		if (s->pid && s->group == g - groups)
+			move_worker(d, s, -1);
+	}
+	log_event(&shared->disks[0], "group %" PRIu64 " removed", g->id);
+	if (rmdir(g->path))
+		fail("rmdir %s: %s", g->path, strerror(errno));
+	g->id = 0;
+}
+
+static void change_group(uint64_t *state, struct disk *d, struct slot *s)
+{
+	struct group *g = &groups[draw_below(state, job.nr_groups)];
+	unsigned int dice = draw_below(state, 100);
+
+	if (!g->id)
+		make_group(state, g);
+	else if (dice < 10)
+		remove_group(g);
+	else if (dice < 50 && s)
+		move_worker(d, s, draw_group(state));
+	else
+		set_line(state, g, d);
+}
+
 static void start_worker(uint64_t *state, struct disk *d)
 {
+	int group = draw_group(state);
 	struct slot *s = free_slot(d);
 	pid_t pid;
 
@@ -939,6 +1065,9 @@ static void start_worker(uint64_t *state, struct disk *d)
 	log_event(d, "start pid %d %s ioprio 0x%x mixed %d requests %u size %" PRIu64
 		  " depth %u offset %" PRIu64 " length %" PRIu64, pid, kind_name[s->kind],
 		  s->ioprio, s->mixed, s->requests, s->size, s->depth, s->offset, s->length);
+	/* it has not run yet */
+	if (group >= 0)
+		move_worker(d, s, group);
 }
 
 static struct slot *draw_running(uint64_t *state, struct disk *d)
@@ -1102,6 +1231,8 @@ static void change_something(uint64_t *state)
 		end_worker(d, s, chance(state, 30));
 	else if (dice < 700 && s)
 		change_priority(state, d, s);
+	else if (dice < 800 && job.nr_groups)
+		change_group(state, d, s);
 	else if (dice < 940)
 		change_setting(state, d);
 	else if (dice < 990)
@@ -1174,6 +1305,9 @@ static void run_phase(uint64_t *state)
 	/* restless phases find races, calm ones processes that are never served */
 	uint64_t event_ns = job.event_ns << draw_below(state, MAX_CALM);
 
+	for (unsigned int i = 0; i < job.nr_groups; i++)
+		if (!groups[i].id && chance(state, 80))
+			make_group(state, &groups[i]);
 	for (unsigned int i = 0; i < job.nr_disks; i++) {
 		struct disk *d = &shared->disks[i];
 
@@ -1236,6 +1370,36 @@ static void log_slab(const char *cache)
 	log_event(&shared->disks[0], "slab %s %d", cache, atoi(text));
 }
 
+/* What is left of control groups that are gone, when nothing of theirs is cached. */
+static void log_dying_groups(void)
+{
+	char text[512];
+	const char *found;
+
+	for (unsigned int i = 0; i < job.nr_groups; i++)
+		if (groups[i].id)
+			remove_group(&groups[i]);
+	write_file("/proc/sys/vm/drop_caches", "3");
+	sleep_until(now_ns() + QUIET_NS);
+	read_file(CGROUPS "/cgroup.stat", text, sizeof(text));
+	found = strstr(text, "nr_dying_descendants ");
+	if (!found)
+		fail("no nr_dying_descendants: '%s'", text);
+	log_event(&shared->disks[0], "slab groups %d", atoi(strchr(found, ' ')));
+}
+
+static void set_up_groups(void)
+{
+	if (!job.nr_groups)
+		return;
+	must_mount("cgroup2", CGROUPS, NULL);
+	write_file(CGROUPS "/cgroup.subtree_control", "+io +memory");
+	/* a tenth of the usual, so that there is writeback while its group is there */
+	write_file("/proc/sys/vm/dirty_expire_centisecs", "300");
+	for (unsigned int i = 0; i < job.nr_groups; i++)
+		snprintf(groups[i].path, sizeof(groups[i].path), CGROUPS "/group%u", i);
+}
+
 static bool has_write_back(const struct disk *d)
 {
 	char path[PATH_MAX], text[64];
@@ -1245,13 +1409,25 @@ static bool has_write_back(const struct disk *d)
 	return !strncmp(text, "write back", strlen("write back"));
 }
 
+static void read_dev(struct disk *d)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/sys/block/%s/dev", d->name);
+	read_file(path, d->dev, sizeof(d->dev));
+	d->dev[strcspn(d->dev, "\n")] = '\0';
+}
+
 static void run(void)
 {
 	uint64_t state = job.seed;
 	pid_t sampler;
 
-	for (unsigned int i = 0; i < job.nr_disks; i++)
+	for (unsigned int i = 0; i < job.nr_disks; i++) {
 		shared->disks[i].write_back = has_write_back(&shared->disks[i]);
+		read_dev(&shared->disks[i]);
+	}
+	set_up_groups();
 	for (unsigned int i = 0; i < job.nr_disks; i++)
 		set_scheduler(&shared->disks[i], job.schedulers.choices[0]);
 	sampler = fork();
@@ -1274,6 +1450,8 @@ static void run(void)
 	sleep_until(now_ns() + QUIET_NS);
 	log_slab("cfq_queue");
 	log_slab("cfq_io_cq");
+	if (job.nr_groups)
+		log_dying_groups();
 }
 
 /* ---- process 1 ------------------------------------------------------------------------------------ */

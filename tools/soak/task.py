@@ -93,6 +93,8 @@ class Outcome:
     tag_wait_ms: float = 0
     counters: dict[str, int] = field(default_factory=dict)
     slab: dict[str, int] = field(default_factory=dict)
+    # reservations in all samples, by who spends them
+    spenders: dict[str, int] = field(default_factory=dict)
     digest: str = ""
 
 
@@ -153,6 +155,7 @@ class Watch:
             tag_wait_ms=round(judge.tag_wait_ns / 1e6, 3),
             counters=judge.totals(),
             slab=judge.slab,
+            spenders=dict(sorted(judge.spenders.items())),
             digest=self.digest.hexdigest(),
         )
 

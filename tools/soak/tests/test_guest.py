@@ -26,8 +26,18 @@ def test_short_soak_holds_exercises_everything_and_repeats_exactly(kernel: Path,
         assert found["counters"][f"dispatched_{name}"] > 0, name
     for name in ("aged", "shared", "bw_reservations", "expired_debt", "expired_tokens", "expired_preempt"):
         assert found["counters"][name] > 0, name
-    assert found["guests"][0]["slab"] == {"cfq_queue": 0, "cfq_io_cq": 0}
+    assert set(found["guests"][0]["slab"]) == {"cfq_queue", "cfq_io_cq", "groups"}
     assert soak(*short(kernel, tmp_path)).stdout == first.stdout
+
+
+def test_control_groups_spend_what_they_reserve_in_every_way(kernel: Path, tmp_path: Path) -> None:
+    done = soak(*short(kernel, tmp_path, "--seed", "3", "--requests", "100000"))
+    assert done.returncode == 0, done.stderr
+    guest = json.loads(done.stdout)["guests"][0]
+    # by processes, by writeback, and by who syncs what another group has written while it has something to read
+    assert set(guest["spenders"]) == {"process", "group", "group, writeback", "group, shared"}
+    # nor is there anything left of groups that were removed
+    assert guest["slab"] == {"cfq_queue": 0, "cfq_io_cq": 0, "groups": 0}
 
 
 def test_load_that_nobody_has_tried_yet_holds(kernel: Path, tmp_path: Path) -> None:

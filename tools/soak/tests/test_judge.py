@@ -204,6 +204,58 @@ def test_debt_of_a_thread_may_be_that_of_any_process_with_io_uring() -> None:
     assert judge_text(events() + uring + more)[1] is None
 
 
+def of_group(cgroup: int, tokens: int, deadline_us: int = 30000) -> str:
+    """Process 31 spends what a group reserves: 1 MiB/s, 50 ms, 256 KiB."""
+    return changed(
+        ("pid 31 rate 1048576 delay_ms 50 bucket 3145728 tokens -288790",
+         f"pid 31 cgroup {cgroup} rate 1048576 delay_ms 50 bucket 262144 tokens {tokens}"),
+        ("tokens 4096 deadline_us 30000", f"tokens 4096 deadline_us {deadline_us}"))
+
+
+LINE = "@event 30000000 rot1 line 77 bps=1048576 delay=50000 burst=262144\n"
+
+
+def test_debt_of_a_control_group_may_be_what_all_tags_hold() -> None:
+    # 256 requests, one of them grown, and the burst
+    least = -(257 * (512 << 10) + 262144)
+    assert judge_text(events() + LINE + of_group(77, least))[1] is None
+    for text in (LINE + of_group(77, least - 1), LINE + of_group(78, -1), LINE + of_group(77, 262145)):
+        _, violation = judge_text(events() + text)
+        assert violation is not None and violation.invariant == "tokens in range"
+    # what was asked for at half the rate is twice as much at this one
+    slower = LINE.replace("bps=1048576", "bps=524288")
+    assert judge_text(events() + slower + LINE + of_group(77, least - 1))[1] is None
+
+
+def test_deadline_of_a_control_group_is_within_its_own_burst() -> None:
+    assert judge_text(events() + LINE + of_group(77, 0, 300_000))[1] is None
+    _, violation = judge_text(events() + LINE + of_group(77, 0, 300_001))
+    assert violation is not None and violation.invariant == "deadlines in range"
+
+
+def test_process_may_have_a_queue_of_its_own_and_one_that_spends_its_groups() -> None:
+    line = next(line for line in GOOD.split("@queues")[1].splitlines() if line.startswith("pid 31"))
+    idle = line.replace("queued 2 in_drive 0 refs 2 busy service_in_us 30000", "queued 0 in_drive 0 refs 1")
+    assert idle != line
+    text = changed((f"{line}\npid 0 async", f"{idle}\n{line}\npid 0 async"))
+    # in `queues` and in `service_tree`, but only one of the first two waits
+    tree = text.split("@service_tree")
+    text = "@service_tree".join([tree[0], tree[1].replace(f"{idle}\n", "")])
+    assert judge_text(events() + text)[1] is None
+    _, violation = judge_text(events() + text.replace(idle, line).replace("queued 6", "queued 8"))
+    assert violation is not None and violation.invariant == "trees have who waits"
+
+
+def test_reservations_are_counted_by_who_spends_them() -> None:
+    judge, violation = judge_text(events() + LINE + of_group(77, 0))
+    assert violation is None and judge.spenders == {"process": 2, "group": 1}
+    nobodys = of_group(77, 0).replace("sector 264956928 pid 31", "sector 264956928 pid 0")
+    for kind, spender in (("async", "group, writeback"), ("sync", "group, shared")):
+        text = nobodys.replace("pid 31 sync", f"pid 0 {kind}").replace("pid 31 cgroup", "pid 0 cgroup")
+        judge, violation = judge_text(events() + LINE + text)
+        assert violation is None and judge.spenders == {"process": 2, spender: 1}
+
+
 def test_debt_may_be_what_is_read_until_a_deadline_of_long_ago() -> None:
     broken = changed(("tokens -288790", "tokens -2359297"))
     longer = "@event 30000000 rot1 ioprio pid 31 0x8047\n@event 30000001 rot1 ioprio pid 31 0x8041\n"
@@ -323,6 +375,7 @@ def test_queue_that_ran_last_may_stay_active() -> None:
 LEFT = {
     "queue": at_rest(ASYNC.replace("pid 0 async", "pid 29 sync")),
     "reservation": at_rest(RESERVATION),
+    "queue of a control group": at_rest(ASYNC.replace("async class BE", "async class BW")),
     "worker": at_rest().replace("@operations\n", "@operations\npid 29 random class be requests 1 age_ns 0\n"),
     "in_drive": at_rest(ASYNC.replace("in_drive 0 refs 1", "in_drive 1 refs 2"))
     .replace("queued 0 in_drive 0 drive", "queued 0 in_drive 1 drive")
