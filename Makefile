@@ -8,8 +8,8 @@ QUEUE := tools/queue/queue
 FLAVOUR ?= plain
 export KERNEL STEPS JOBS SEED VM_FULL
 
-.PHONY: help run check setup setup-run setup-test setup-bench setup-deb venv venv-run fetch tree export verify \
-	bisect-check submit-check kernel uml deb bench soak stress unchanged coverage mutants reproducers clean
+.PHONY: help run check setup setup-run setup-test setup-bench setup-blktests setup-deb venv venv-run fetch tree export \
+	verify bisect-check submit-check kernel uml deb bench soak stress unchanged coverage mutants blktests reproducers clean
 
 help: ## show this text
 	@echo "Targets:"
@@ -19,7 +19,8 @@ help: ## show this text
 	@echo "Variables:"
 	@echo "  KERNEL=PATH    source: a git tree, an unpacked tree or a tarball; never modified"
 	@echo "                 (default: Debian's linux-source-7.3, through apt)"
-	@echo "  FLAVOUR=NAME   plain, debug, kcsan or lockstat, for make kernel (default: plain) and make stress (debug)"
+	@echo "  FLAVOUR=NAME   plain, debug, kcsan, lockstat or blktests, for make kernel (default: plain)"
+	@echo "                 and make stress (debug)"
 	@echo "  CONFIG=FILE    kernel configuration, for make deb (default: /boot/config-* of the kernel"
 	@echo "                 that runs, else the project's plain one)"
 	@echo "  STEPS=A,B      the steps of make check to run (default: all)"
@@ -39,7 +40,7 @@ check: setup-test venv ## run the tests (STEPS=A,B: some of it)
 
 setup: setup-test ## install the packages that are missing for make check (as root), or name them
 
-setup-run setup-test setup-bench setup-deb:
+setup-run setup-test setup-bench setup-blktests setup-deb:
 	@tools/setup/setup $(@:setup-%=%)
 
 venv: setup-test ## make build/venv, the pinned Python packages of make check
@@ -67,7 +68,7 @@ submit-check: setup-test venv ## all that can be done without sending the series
 	@tools/setup/venv docs
 	@$(QUEUE) submit-check $(if $(ONLY),--only $(ONLY))
 
-kernel: setup-run ## build the x86-64 kernel (FLAVOUR=plain, debug, kcsan or lockstat)
+kernel: setup-run ## build the x86-64 kernel (FLAVOUR=plain, debug, kcsan, lockstat or blktests)
 	@$(QUEUE) kernel --flavour $(FLAVOUR)
 
 uml: setup-run ## build User-Mode Linux with virtual time (FLAVOUR=smp: with two CPUs, lockdep and KASAN)
@@ -99,6 +100,10 @@ coverage: setup-test venv ## which lines and branches the tests run (COVERAGE_AR
 
 mutants: setup-test venv ## plant small faults one by one: does a test hear each? (MUTANTS_ARGS: see tools/mutants/mutants --help)
 	@tools/mutants/mutants $(MUTANTS_ARGS)
+
+blktests: setup-blktests ## the kernel's own block tests under cfq, bfq and mq-deadline (BLKTESTS_ARGS: see selftests/blktests)
+	@$(QUEUE) kernel --flavour blktests
+	@selftests/blktests/run $(BLKTESTS_ARGS)
 
 reproducers: setup-test venv ## are the bugs that patches mend in the pristine kernel, and not in the patched? (ONLY=A,B)
 	@$(QUEUE) kernel --flavour fixes

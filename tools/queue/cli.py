@@ -42,7 +42,8 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("--only", action="append", default=[], metavar="NAME[,NAME]",
                        help="some of " + ", ".join(submit.names()))
     build = sub.add_parser("kernel", help="build an x86-64 kernel")
-    build.add_argument("--flavour", default="plain", choices=["plain", "debug", "kcsan", "lockstat", "gcov", "fixes"])
+    build.add_argument("--flavour", default="plain",
+                       choices=[flavour.name for flavour in kernel.FLAVOURS.values() if flavour.arch == "x86_64"])
     build.add_argument("--base", action="store_true", help="without the patches, in a folder whose name ends in -base")
     uml = sub.add_parser("uml", help="build User-Mode Linux")
     uml.add_argument("--flavour", default="um", choices=["um", "um-smp", "um-gcov"],

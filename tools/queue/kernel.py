@@ -52,6 +52,8 @@ FLAVOURS = {
                      "bzImage", "arch/x86/boot/bzImage", 2500),
     "lockstat": Flavour("lockstat", "x86_64", "kernel-lockstat", ("base", "x86", "plain", "lockstat"),
                         "bzImage", "arch/x86/boot/bzImage", 2300),
+    "blktests": Flavour("blktests", "x86_64", "kernel-blktests", ("base", "x86", "plain", "blktests"),
+                        "all", "arch/x86/boot/bzImage", 3200),
     "kcsan": Flavour("kcsan", "x86_64", "kernel-kcsan", ("base", "x86", "kcsan"),
                      "bzImage", "arch/x86/boot/bzImage", 2500),
     "gcov": Flavour("gcov", "x86_64", "kernel-gcov", ("base", "x86", "plain", "gcov"),

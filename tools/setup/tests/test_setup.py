@@ -20,6 +20,8 @@ PROGRAMS = {
     "bench": {"qemu-system-x86_64", "pahole"},
     "test": {"qemu-system-x86_64", "fio", "patch", "quilt", "sparse", "blktrace", "pkg-config", "setfacl",
              "mkfs.ext4", "mkfs.f2fs", "mkfs.xfs", "mkfs.btrfs", "chromium", "node", "npm", "pahole", "rsync"},
+    "blktests": {"qemu-system-x86_64", "fio", "blktrace", "mkfs.ext4", "mkfs.f2fs", "mkfs.xfs", "mkfs.btrfs", "pahole",
+                 "depmod", "g++", "dmsetup"},
     "deb": {"pahole", "rsync", "dpkg-buildpackage", "dh_builddeb", "depmod", "openssl", "zstd"},
 }
 
@@ -65,7 +67,7 @@ def test_without_a_purpose_it_is_that_of_the_tests(tmp_path: Path) -> None:
 
 
 def test_an_unknown_purpose_is_told(tmp_path: Path) -> None:
-    assert "no purpose 'play'; there are run, test, bench, deb" in setup(tmp_path, set(), "play").stderr
+    assert "no purpose 'play'; there are run, test, bench, blktests, deb" in setup(tmp_path, set(), "play").stderr
 
 
 # --- venv ---------------------------------------------------------------------------------------
