@@ -195,6 +195,70 @@ cfq_wait_for()
 	return 1
 }
 
+# cfq_groups NAME...: control groups of these names. Sets CFQ_CGROUPS, where all groups
+# of the machine are, and CFQ_GROUPS, where these are.
+cfq_groups()
+{
+	local controller
+
+	CFQ_GROUPS_MOUNTED=
+	CFQ_CGROUPS=$(sed -n 's/^[^ ]* \([^ ]*\) cgroup2 .*/\1/p' /proc/mounts | head -n 1)
+	if [ -z "$CFQ_CGROUPS" ]; then
+		CFQ_CGROUPS=$CFQ_TMP/cgroups
+		mkdir "$CFQ_CGROUPS"
+		mount -t cgroup2 cgroup2 "$CFQ_CGROUPS" 2> /dev/null || cfq_skip "no cgroup v2"
+		CFQ_GROUPS_MOUNTED=yes
+	fi
+	for controller in io memory; do
+		grep -qw "$controller" "$CFQ_CGROUPS/cgroup.controllers" ||
+			cfq_skip "no controller $controller of cgroup v2"
+	done
+	echo "+io +memory" > "$CFQ_CGROUPS/cgroup.subtree_control" ||
+		cfq_skip "the controllers cannot be had"
+	CFQ_GROUPS=$CFQ_CGROUPS/$CFQ_NAME
+	mkdir "$CFQ_GROUPS" || cfq_fail "no control group"
+	echo "+io +memory" > "$CFQ_GROUPS/cgroup.subtree_control" ||
+		cfq_fail "no controllers in a group"
+	mkdir "${@/#/$CFQ_GROUPS/}" || cfq_fail "no control groups"
+	[ -e "$CFQ_GROUPS/$1/io.bw" ] || cfq_skip "no CFQ_GROUP_IOSCHED"
+}
+
+# For cleanup(): all of them go.
+cfq_groups_end()
+{
+	[ ! -d "$CFQ_GROUPS" ] || find "$CFQ_GROUPS" -depth -type d -exec rmdir {} \;
+	[ -z "$CFQ_GROUPS_MOUNTED" ] || umount "$CFQ_CGROUPS"
+}
+
+# cfq_in_group GROUP COMMAND...
+cfq_in_group()
+{
+	(
+		echo "$BASHPID" > "$CFQ_GROUPS/$1/cgroup.procs" || exit
+		shift
+		exec "$@"
+	)
+}
+
+# cfq_iostat GROUP KEY: of io.stat; nothing if it is not there
+cfq_iostat()
+{
+	local dev
+
+	read -r dev < "/sys/block/$CFQ_NAME/dev"
+	sed -n "s/^$dev .*\\<$2=\\([-0-9]*\\).*/\\1/p" "$CFQ_GROUPS/$1/io.stat"
+}
+
+# cfq_spent GROUP: served of its reservation
+cfq_spent()
+{
+	local in over
+
+	in=$(cfq_iostat "$1" bw.entitled)
+	over=$(cfq_iostat "$1" bw.surplus)
+	echo $((in + over))
+}
+
 # cfq_read SECONDS RESULT [COMMAND...]: reads 64 KiB blocks one after the other
 # for so long, run by COMMAND (ionice); their number goes to the file RESULT.
 cfq_read()

@@ -7,7 +7,7 @@
 
 . "$(dirname "$0")/cfq_common.sh"
 
-cfq_need dd setpriv sync timeout
+cfq_need dd find setpriv sync timeout
 cfq_need_ext4
 cfq_device rotational=1 completion_nsec=1000000
 cfq_need_debugfs
@@ -17,38 +17,14 @@ dev=$(cat "/sys/block/$CFQ_NAME/dev")
 # shellcheck disable=SC2329  # by cfq_exit
 cleanup()
 {
-	local group
-
 	! mountpoint -q "$CFQ_TMP/mnt" || umount "$CFQ_TMP/mnt"
-	for group in /moved /a/below /a /b ""; do
-		[ ! -d "$root$group" ] || rmdir "$root$group"
-	done
-	[ -z "$mounted" ] || umount "$mounted"
+	cfq_groups_end
 	[ ! -d "$NULLB/${CFQ_NAME}g" ] || rmdir "$NULLB/${CFQ_NAME}g"
 }
 
-mounted=
-cgroups=$(sed -n 's/^[^ ]* \([^ ]*\) cgroup2 .*/\1/p' /proc/mounts | head -n 1)
-if [ -z "$cgroups" ]; then
-	mounted=$CFQ_TMP/cgroups
-	mkdir "$mounted"
-	mount -t cgroup2 cgroup2 "$mounted" 2> /dev/null || {
-		mounted=
-		cfq_skip "no cgroup v2"
-	}
-	cgroups=$mounted
-fi
-root=$cgroups/$CFQ_NAME
-for controller in io memory; do
-	grep -qw "$controller" "$cgroups/cgroup.controllers" ||
-		cfq_skip "no controller $controller of cgroup v2"
-done
-echo "+io +memory" > "$cgroups/cgroup.subtree_control" ||
-	cfq_skip "the controllers cannot be had"
-mkdir "$root" || cfq_fail "no control group"
-echo "+io +memory" > "$root/cgroup.subtree_control" || cfq_fail "no controllers in a group"
-mkdir "$root/a" "$root/b" || cfq_fail "no control groups"
-[ -e "$root/a/io.bw" ] || cfq_skip "no CFQ_GROUP_IOSCHED"
+cfq_groups a b
+cgroups=$CFQ_CGROUPS
+root=$CFQ_GROUPS
 
 # refused LINE WHY: it is, and nothing is changed by it
 refused()
@@ -148,16 +124,6 @@ setpriv --reuid 65534 --regid 65534 --clear-groups \
 	cfq_fail "who has made a group may reserve"
 [ -z "$(cat "$root/a/io.bw")" ] || cfq_fail "anybody may reserve: $(cat "$root/a/io.bw")"
 
-# in_group GROUP COMMAND...
-in_group()
-{
-	(
-		echo "$BASHPID" > "$root/$1/cgroup.procs" || exit
-		shift
-		exec "$@"
-	)
-}
-
 # start_in_group GROUP COMMAND...: in the background; sets started, its process
 start_in_group()
 {
@@ -175,67 +141,51 @@ reads()
 	local group=$1 count=$2
 
 	shift 2
-	in_group "$group" "$@" dd if="$CFQ_DEV" of=/dev/null bs=64k count="$count" \
+	cfq_in_group "$group" "$@" dd if="$CFQ_DEV" of=/dev/null bs=64k count="$count" \
 		iflag=direct 2> "$CFQ_TMP/dd" || cfq_fail "$group: $(cat "$CFQ_TMP/dd")"
-}
-
-# stat GROUP KEY: of io.stat; nothing if it is not there
-stat_of()
-{
-	sed -n "s/^$dev .*\\<$2=\\([-0-9]*\\).*/\\1/p" "$root/$1/io.stat"
-}
-
-# bytes GROUP: served of its reservation
-bytes()
-{
-	local in over
-
-	in=$(stat_of "$1" bw.entitled)
-	over=$(stat_of "$1" bw.surplus)
-	echo $((in + over))
 }
 
 # Whatever a process of the group reads, and nobody else's.
 taken "bps=4194304 burst=1048576" "bps=4194304 delay=500000 burst=1048576"
 reads a 12
-[ "$(stat_of a bw.entitled)" = 786432 ] ||
-	cfq_fail "of 768 KiB $(stat_of a bw.entitled) were within the reservation"
-[ "$(stat_of a bw.surplus)" = 0 ] || cfq_fail "less than the burst is beyond it"
-[ "$(($(stat_of a bw.met) + $(stat_of a bw.missed)))" = 12 ] ||
-	cfq_fail "12 reads had $(stat_of a bw.met) deadlines met, $(stat_of a bw.missed) missed"
-[ -n "$(stat_of a bw.slack_us)" ] || cfq_fail "no slack is shown"
+[ "$(cfq_iostat a bw.entitled)" = 786432 ] ||
+	cfq_fail "of 768 KiB $(cfq_iostat a bw.entitled) were within the reservation"
+[ "$(cfq_iostat a bw.surplus)" = 0 ] || cfq_fail "less than the burst is beyond it"
+[ "$(($(cfq_iostat a bw.met) + $(cfq_iostat a bw.missed)))" = 12 ] ||
+	cfq_fail "12 reads: $(cfq_iostat a bw.met) deadlines met, $(cfq_iostat a bw.missed) missed"
+[ -n "$(cfq_iostat a bw.slack_us)" ] || cfq_fail "no slack is shown"
 [ "$(cfq_counter dispatched_BW)" = 12 ] ||
 	cfq_fail "$(cfq_counter dispatched_BW) of 12 reads are served in class BW"
 reads b 12
 [ "$(cfq_counter dispatched_BW)" = 12 ] || cfq_fail "who has reserved nothing is served as if"
-[ -z "$(stat_of b bw.entitled)" ] || cfq_fail "figures of a reservation that is none"
+[ -z "$(cfq_iostat b bw.entitled)" ] || cfq_fail "figures of a reservation that is none"
 
 # Alone it has more than that, which is counted as such.
 reads a 400
-[ "$(bytes a)" = $((412 * 65536)) ] || cfq_fail "$(bytes a) bytes after 412 reads"
-[ "$(stat_of a bw.surplus)" -gt 0 ] || cfq_fail "25 MiB at once were within 4 MiB/s"
+[ "$(cfq_spent a)" = $((412 * 65536)) ] || cfq_fail "$(cfq_spent a) bytes after 412 reads"
+[ "$(cfq_iostat a bw.surplus)" -gt 0 ] || cfq_fail "25 MiB at once were within 4 MiB/s"
 
 # Groups below spend it; a class that a process has chosen is its own.
 mkdir "$root/a/below" 2> /dev/null
 reads a/below 4
-[ "$(bytes a)" = $((416 * 65536)) ] || cfq_fail "a group below does not spend its parent's"
+[ "$(cfq_spent a)" = $((416 * 65536)) ] || cfq_fail "a group below does not spend its parent's"
 reads a 4 "$ioprio" 8,3
 reads a 4 "$ioprio" $((1 << 13 | 4))
-[ "$(bytes a)" = $((416 * 65536)) ] || cfq_fail "who has a class of its own spends the group's"
+[ "$(cfq_spent a)" = $((416 * 65536)) ] || cfq_fail "who has a class of its own spends the group's"
 
 # Writes: direct, synchronous, and those that are written back.
-in_group a dd if=/dev/zero of="$CFQ_DEV" bs=64k count=4 oflag=direct 2> /dev/null
-[ "$(bytes a)" = $((420 * 65536)) ] || cfq_fail "a direct write does not spend it"
-in_group a dd if=/dev/zero of="$CFQ_DEV" bs=64k count=4 conv=fsync 2> /dev/null
-[ "$(bytes a)" = $((424 * 65536)) ] || cfq_fail "an fsync does not spend it: $(bytes a)"
+cfq_in_group a dd if=/dev/zero of="$CFQ_DEV" bs=64k count=4 oflag=direct 2> /dev/null
+[ "$(cfq_spent a)" = $((420 * 65536)) ] || cfq_fail "a direct write does not spend it"
+cfq_in_group a dd if=/dev/zero of="$CFQ_DEV" bs=64k count=4 conv=fsync 2> /dev/null
+[ "$(cfq_spent a)" = $((424 * 65536)) ] || cfq_fail "an fsync does not spend it: $(cfq_spent a)"
 mkdir "$CFQ_TMP/mnt"
 mkfs.ext4 -q "$CFQ_DEV" 2> /dev/null || cfq_fail "no file system"
 mount -t ext4 "$CFQ_DEV" "$CFQ_TMP/mnt" || cfq_fail "the file system is not mounted"
 for group in b a; do
-	before=$(bytes a)
-	in_group "$group" dd if=/dev/zero of="$CFQ_TMP/mnt/$group" bs=1M count=8 2> /dev/null
+	before=$(cfq_spent a)
+	cfq_in_group "$group" dd if=/dev/zero of="$CFQ_TMP/mnt/$group" bs=1M count=8 2> /dev/null
 	sync
-	written=$(($(bytes a) - before))
+	written=$(($(cfq_spent a) - before))
 	case $group in
 	a) [ "$written" -ge $((8 << 20)) ] ;;
 	# The inode and the map of the file are written when they are.
@@ -251,7 +201,7 @@ commits()
 
 	before=$(cfq_counter commits)
 	for n in $(seq "$1"); do
-		in_group b dd if=/dev/zero of="$CFQ_TMP/mnt/b" bs=4k count=1 \
+		cfq_in_group b dd if=/dev/zero of="$CFQ_TMP/mnt/b" bs=4k count=1 \
 			conv=notrunc,fsync 2> /dev/null || cfq_fail "no fsync"
 	done
 	echo $(($(cfq_counter commits) - before))
@@ -279,14 +229,14 @@ taken "none" ""
 before=$(cfq_counter dispatched_BW)
 reads a 4
 [ "$(cfq_counter dispatched_BW)" = "$before" ] || cfq_fail "a line that is gone still holds"
-[ -z "$(stat_of a bw.entitled)" ] || cfq_fail "io.stat shows a reservation that is gone"
+[ -z "$(cfq_iostat a bw.entitled)" ] || cfq_fail "io.stat shows a reservation that is gone"
 
 # Another scheduler keeps the line, and it holds again.
 taken "bps=4194304 burst=1048576" "bps=4194304 delay=500000 burst=1048576"
 reads a 1
 echo none > "$CFQ_QUEUE/scheduler" || cfq_fail "cannot switch"
 reads a 4
-[ -z "$(stat_of a bw.entitled)" ] || cfq_fail "io.stat shows what no scheduler does"
+[ -z "$(cfq_iostat a bw.entitled)" ] || cfq_fail "io.stat shows what no scheduler does"
 [ "$(cat "$root/a/io.bw")" = "$line" ] || cfq_fail "the line is lost with the scheduler"
 taken "delay=100000" "bps=4194304 delay=100000 burst=1048576"
 echo cfq > "$CFQ_QUEUE/scheduler" || cfq_fail "cannot switch back"
@@ -324,7 +274,7 @@ echo 1 > "$NULLB/${CFQ_NAME}g/power" || cfq_fail "the second device gets no powe
 gone=$(cat "/sys/block/${CFQ_NAME}g/dev")
 echo cfq > "/sys/block/${CFQ_NAME}g/queue/scheduler"
 echo "$gone bps=1000000" > "$root/b/io.bw" || cfq_fail "the second device takes no line"
-in_group b dd if="/dev/${CFQ_NAME}g" of=/dev/null bs=64k count=2 iflag=direct 2> /dev/null
+cfq_in_group b dd if="/dev/${CFQ_NAME}g" of=/dev/null bs=64k count=2 iflag=direct 2> /dev/null
 grep -q "^$gone .*bw.entitled=131072 " "$root/b/io.stat" ||
 	cfq_fail "the second device does not serve it: $(cat "$root/b/io.stat")"
 echo 0 > "$NULLB/${CFQ_NAME}g/power"

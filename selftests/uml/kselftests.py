@@ -19,7 +19,7 @@ PROGRAMS = {"cfq": ("cfq_aio", "cfq_ioprio", "cfq_merge", "cfq_messages", "cfq_v
 TESTS = {"test_depth.sh": "cfq", "test_merges.sh": "cfq", "test_names.sh": "cfq", "test_vfs_events.sh": "cfq",
          "test_vfs_messages.sh": "cfq", "test_vfs_names.sh": "cfq", "test_vfs_traces.sh": "cfq",
          "test_vfs_where.sh": "cfq", "test_writeback.sh": "cfq", "test_sync.sh": "cfq", "test_groups.sh": "cfq",
-         "test_tags.sh": "cfq", "test_classes.sh": "cfq",
+         "test_swap.sh": "cfq", "test_tags.sh": "cfq", "test_classes.sh": "cfq",
          "test_priority.sh": "null_blk"}
 
 

@@ -82,9 +82,9 @@ def build_head(project: Project, linux: Path, group: Group, new_key: str) -> Non
 
 
 def extract(linux: Path, where: Path) -> None:
-    """The kselftests of the commit that is checked out; none, if it has none of ours."""
+    """The kselftests of the commit that is checked out, and what they include; none, if it has none of ours."""
     where.mkdir()
-    there = [name for name in ("kselftest", *KSELFTESTS)
+    there = [name for name in ("kselftest", "kselftest.h", *KSELFTESTS)
              if git(linux, "cat-file", "-e", f"HEAD:{BELOW}/{name}", check=False).returncode == 0]
     archive = subprocess.run(["git", "-C", linux, "archive", f"HEAD:{BELOW}", *there], check=True,
                              stdout=subprocess.PIPE).stdout
