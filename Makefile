@@ -9,7 +9,7 @@ FLAVOUR ?= plain
 export KERNEL STEPS JOBS SEED VM_FULL
 
 .PHONY: help run check setup setup-run setup-test setup-bench setup-blktests setup-deb venv venv-run fetch tree export \
-	verify bisect-check submit-check kernel uml deb bench soak stress unchanged coverage mutants blktests reproducers clean
+	verify bisect-check submit-check kernel uml deb bench soak stress evaluation unchanged coverage mutants blktests reproducers clean
 
 help: ## show this text
 	@echo "Targets:"
@@ -71,8 +71,8 @@ submit-check: setup-test venv ## all that can be done without sending the series
 kernel: setup-run ## build the x86-64 kernel (FLAVOUR=plain, debug, kcsan, lockstat or blktests)
 	@$(QUEUE) kernel --flavour $(FLAVOUR)
 
-uml: setup-run ## build User-Mode Linux with virtual time (FLAVOUR=smp: with two CPUs, lockdep and KASAN)
-	@$(QUEUE) uml --flavour $(if $(filter smp,$(FLAVOUR)),um-smp,um)
+uml: setup-run ## build User-Mode Linux with virtual time (FLAVOUR=smp: two CPUs, lockdep, KASAN; lab: with patches/lab)
+	@$(QUEUE) uml --flavour $(if $(filter smp lab,$(FLAVOUR)),um-$(FLAVOUR),um)
 
 deb: setup-deb ## build Debian packages of the patched kernel into build/deb (CONFIG=FILE: with that configuration)
 	@$(QUEUE) deb $(if $(CONFIG),--config '$(CONFIG)')
@@ -84,6 +84,14 @@ bench: setup-bench ## report instructions per I/O for each scheduler (BENCH_ARGS
 soak: setup-run ## 10^7 requests of random load in virtual time, invariants checked (SOAK_ARGS: see tools/soak/soak --help)
 	@$(QUEUE) uml
 	@tools/soak/soak $(SOAK_ARGS)
+
+evaluation: PROFILE = local
+evaluation: setup-run venv ## every scenario, each run by itself, by Snakemake: goes on where it stopped (PROFILE=local, slurm)
+	@$(QUEUE) uml
+	@tools/setup/venv workflow
+	@tools/lab/lab cells --all
+	@build/venv-workflow/bin/snakemake --snakefile tools/lab/workflow/Snakefile --directory build/lab/workflow \
+		--profile tools/lab/workflow/profiles/$(PROFILE) $(EVALUATION_ARGS)
 
 unchanged: setup-run ## is every scenario without a reservation the same with and without the BW class? (UNCHANGED_ARGS)
 	@$(QUEUE) uml

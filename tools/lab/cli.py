@@ -24,6 +24,7 @@ from tools.vm import build_static, uml
 from tools.vm.uml import Guests, Stopped
 
 from . import (
+    cells,
     compare,
     crosscheck,
     disks,
@@ -48,8 +49,11 @@ TOOL = TOOLS / "lab"
 SCENARIOS = TOOL / "scenarios"
 DISKS = ROOT / "configs" / "disks"
 KERNEL = uml.IMAGE
+# The default of what runs scenarios, and what --help says of it.
+KERNEL_HERE = (Path(os.environ.get("LAB_KERNEL", KERNEL)), "$LAB_KERNEL or build/uml/vmlinux")
 LOADGEN = BUILD / "lab" / "loadgen"
 RESULTS = BUILD / "lab" / "results"
+WORKFLOW = BUILD / "lab" / "workflow"
 PAGE = DOCUMENTS / "evaluation.md"
 PICTURES = DOCUMENTS / "figures"
 
@@ -228,6 +232,46 @@ def cmd_pictures(args: argparse.Namespace) -> int:
     return 0
 
 
+def cmd_cells(args: argparse.Namespace) -> int:
+    kernel, loadgen = cells.sha256(args.kernel), cells.sha256(build_loadgen())
+    args.out.mkdir(parents=True, exist_ok=True)
+    features = cells.features_of(Guests(args.kernel, LOADGEN, args.limit), kernel, args.out)
+    named = sorted(path.stem for path in SCENARIOS.glob("*.toml")) if args.all else args.scenario
+    scenarios = dict(zip(named, chosen_scenarios(args), strict=True))
+    plans = {name: runner.make_plan(scenario, DISKS, args.scheduler, None, None, features)
+             for name, scenario in scenarios.items()}
+    changed = cells.write_plan(args.out, plans, kernel, loadgen)
+    if not args.quiet:
+        total = sum(len(plan.runs) for plan in plans.values())
+        said = f"{total} runs of {len(plans)} scenarios in {args.out}, {changed} with other inputs"
+        print(f"lab: {said}", file=sys.stderr)
+    return 0
+
+
+def cmd_cell(args: argparse.Namespace) -> int:
+    guests = Guests(args.kernel, build_loadgen(), args.limit)
+    features = cells.features_of(guests, cells.sha256(args.kernel), args.input.parents[2])
+
+    def plan_of(scenario: str, cell: str) -> runner.Plan:
+        only = f"^{re.escape(cell)}$"
+        return runner.make_plan(find_scenario(scenario), DISKS, None, None, None, features, only)
+
+    with ending(guests):
+        found = cells.run_one(args.input, plan_of, guests, LOADGEN)
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    write_json(args.out, found)
+    return 0
+
+
+def cmd_assemble(args: argparse.Namespace) -> int:
+    kernel = cells.sha256(args.kernel)
+    features = cells.features_of(Guests(args.kernel, LOADGEN, args.limit), kernel, args.folder)
+    plan = runner.make_plan(find_scenario(args.scenario), DISKS, args.scheduler, None, None, features)
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    write_json(args.out, cells.assemble(args.folder, plan))
+    return 0
+
+
 def cmd_list(args: argparse.Namespace) -> int:
     scenarios = all_scenarios()
     if args.json:
@@ -369,7 +413,7 @@ def guest_options(kernel: Path = KERNEL, otherwise: str = "build/uml/vmlinux") -
     return parent
 
 
-def run_options() -> argparse.ArgumentParser:
+def run_options(jobs: bool = True) -> argparse.ArgumentParser:
     """Runs of scenarios, and how they are run."""
     parent = argparse.ArgumentParser(add_help=False)
     what = "a scenario file, or the name of one that `lab list` shows"
@@ -378,19 +422,19 @@ def run_options() -> argparse.ArgumentParser:
     what = "only configurations that use these schedulers"
     parent.add_argument("--scheduler", type=words, metavar="A,B", help=what)
     what = "guests that run at once (default: 1)"
-    parent.add_argument("-j", "--jobs", type=positive, default=1, metavar="N", help=what)
+    if jobs:
+        parent.add_argument("-j", "--jobs", type=positive, default=1, metavar="N", help=what)
     parent.add_argument("--quiet", action="store_true", help="no progress")
     return parent
 
 
 def run_parser(commands: Commands) -> None:
-    kernel = Path(os.environ.get("LAB_KERNEL", KERNEL))
     p = commands.add_parser(
         "run",
         help="run scenarios and show what came out",
         parents=[
             run_options(),
-            guest_options(kernel, "$LAB_KERNEL or build/uml/vmlinux"),
+            guest_options(*KERNEL_HERE),
             depth_option(", in place of the scenario's"),
             json_option("print the expectations as JSON and no tables"),
         ],
@@ -409,6 +453,26 @@ def run_parser(commands: Commands) -> None:
     p.add_argument("--strict", action="store_true", help="exit 1 when an expectation does not hold")
     p.add_argument("--details", action="store_true", help="also print every group of every run")
     p.set_defaults(function=cmd_run)
+
+
+def cells_parsers(commands: Commands) -> None:
+    """Runs one by one, for workflow/Snakefile."""
+    what = "write what each run depends on, for `lab cell`"
+    p = commands.add_parser("cells", help=what, parents=[run_options(jobs=False), guest_options(*KERNEL_HERE)])
+    what = "inputs that have not changed are not written again (default: build/lab/workflow)"
+    p.add_argument("--out", type=Path, default=WORKFLOW, metavar="DIR", help=what)
+    p.set_defaults(function=cmd_cells)
+    p = commands.add_parser("cell", help="the run that an input is of", parents=[guest_options(*KERNEL_HERE)])
+    p.add_argument("input", type=Path, metavar="DIR/inputs/SCENARIO/RUN.json", help="written by `lab cells`")
+    p.add_argument("--out", type=Path, required=True, metavar="FILE", help="where the result goes")
+    p.set_defaults(function=cmd_cell)
+    what = "put the runs of a scenario together, as `lab run` does"
+    p = commands.add_parser("assemble", help=what, parents=[guest_options(*KERNEL_HERE)])
+    p.add_argument("folder", type=Path, metavar="DIR", help="of `lab cells`")
+    p.add_argument("scenario")
+    p.add_argument("--scheduler", type=words, metavar="A,B", help="as it was given to `lab cells`")
+    p.add_argument("--out", type=Path, required=True, metavar="FILE", help="where the result goes")
+    p.set_defaults(function=cmd_assemble)
 
 
 def list_parser(commands: Commands) -> None:
@@ -490,6 +554,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     for add in (
         run_parser,
+        cells_parsers,
         list_parser,
         show_parser,
         compare_parser,

@@ -89,13 +89,14 @@ def venv(root: Path, *arguments: str) -> str:
     """Make the environment of a checkout with a python3 that installs nothing; its link."""
     tools = root / "tools/setup"
     tools.mkdir(parents=True, exist_ok=True)
-    for name in ("venv", "requirements.txt", "requirements-run.txt", "requirements-docs.txt"):
+    for name in ("venv", *(path.name for path in SETUP.glob("requirements*.txt"))):
         (tools / name).write_bytes((SETUP / name).read_bytes())
     (root / "bin").mkdir(exist_ok=True)
     program(root / "bin/python3", 'mkdir -p "$3/bin"; ln -s /bin/true "$3/bin/pip"')
     subprocess.run(["/bin/bash", tools / "venv", *arguments], check=True, capture_output=True,
                    env={"PATH": f"{root}/bin:/usr/bin:/bin"})
-    return str((root / "build" / ("venv-docs" if "docs" in arguments else "venv")).readlink())
+    own = next((f"venv-{name}" for name in ("docs", "workflow") if name in arguments), "venv")
+    return str((root / "build" / own).readlink())
 
 
 def folder(name: str) -> str:
@@ -106,6 +107,7 @@ def test_a_purpose_has_its_own_packages(tmp_path: Path) -> None:
     assert venv(tmp_path, "run") == folder("requirements-run.txt")
     assert venv(tmp_path) == folder("requirements.txt")
     assert venv(tmp_path, "docs") == folder("requirements-docs.txt")
+    assert venv(tmp_path, "workflow") == folder("requirements-workflow.txt")
 
 
 def test_run_is_content_with_the_packages_of_all(tmp_path: Path) -> None:
