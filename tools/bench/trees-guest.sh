@@ -1,17 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# In User-Mode Linux: a file system that has lived on a modelled disk, and how long programs
-# take to read a tree of it, in virtual time and with nothing cached.
-# usage: OUT=FOLDER trees-guest.sh FILE-SYSTEM DISK TREES
-# FOLDER has `list` (tools/ageing) and `programs` (lines NAME <tab> COMMAND, where TREE stands
-# for the tree), and gets `times` (KIND <tab> NAME <tab> milliseconds) and `traced.blktrace.0`
+# In User-Mode Linux: a file system that lives on a modelled disk, and how long programs take
+# to read a tree of it, in virtual time and with nothing cached.
+# usage: OUT=FOLDER trees-guest.sh FILE-SYSTEM DISK TREES LOADGEN
+# FOLDER has `list` (tools/ageing) and `plan`: lines NUMBER <tab> AFTER <tab> BESIDE <tab>
+# COMMAND, to be run after that version, or at the `end`; beside `players`, whose job is in the
+# folder players-NUMBER, with a `trace`, which is left in NUMBER.blktrace.0, or `-`.
+# It gets `times`: NUMBER <tab> milliseconds
 set -eu
 
-fs=$1 disk=$2 trees=$3
+fs=$1 disk=$2 trees=$3 loadgen=$4
 uuid=6d5f1c1e-0d3a-4c0e-9a51-0a0b0c0d0e0f
 device=/dev/rot0
 mkdir /dev/tmp /dev/lived
 mount -t tmpfs tmpfs /dev/tmp
+mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
 export TMPDIR=/dev/tmp
 
 tools/disk/disk create "$disk" --name rot0 --set memory_backed=1 > /dev/null
@@ -20,16 +23,28 @@ ext4) mkfs.ext4 -q -U "$uuid" -E "lazy_itable_init=0,lazy_journal_init=0,hash_se
 xfs) mkfs.xfs -q -f -K -m "uuid=$uuid" "$device" ;;
 *) echo "no file system '$fs' here; there are ext4 and xfs" >&2; exit 2 ;;
 esac
-echo cfq > /sys/block/rot0/queue/scheduler
-mount -t "$fs" "$device" /dev/lived
-tools/ageing/ageing apply "$OUT/list" /dev/lived --zeros --allocate --quiet --journal "$OUT/journal" \
-	--trees "$trees" --early "$trees" --clean "$trees" --media 10
+
+# What is read is not written to: who is the first to read would pay for it.
+mount_it()
+{
+	mount -t "$fs" -o noatime "$device" /dev/lived
+}
 
 forget()
 {
 	umount /dev/lived
-	mount -t "$fs" "$device" /dev/lived
+	mount_it
 	echo 3 > /proc/sys/vm/drop_caches
+	# with the tunables that it begins with
+	echo none > /sys/block/rot0/queue/scheduler
+	echo cfq > /sys/block/rot0/queue/scheduler
+}
+
+# age [--until VERSION]
+age()
+{
+	tools/ageing/ageing apply "$OUT/list" /dev/lived --zeros --allocate --quiet --journal "$OUT/journal" \
+		--trees "$trees" --early "$trees" --clean "$trees" --media 10 "$@"
 }
 
 # milliseconds COMMAND: what it reads goes through a pipe, for some notice that nobody wants it
@@ -42,21 +57,46 @@ milliseconds()
 	echo $((($(date +%s%N) - begin) / 1000000))
 }
 
-for kind in early aged clean; do
-	tree=/dev/lived/$kind-00
-	while IFS=$'\t' read -r name command <&3; do
-		forget
-		took=$(milliseconds "${command//TREE/$tree}") || { echo "$name of $tree fails" >&2; exit 1; }
-		printf '%s\t%s\t%s\n' "$kind" "$name" "$took" >> "$OUT/times"
-		rm -rf /dev/tmp/copy
-	done 3< "$OUT/programs"
-	if tracer=$(type -P blktrace); then
-		mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
-		forget
-		"$tracer" -d "$device" -o - > "$OUT/$kind.blktrace.0" &
+# measure NUMBER BESIDE COMMAND
+measure()
+{
+	local took beside=
+
+	forget
+	case $2 in
+	trace)
+		blktrace -d "$device" -o - > "$OUT/$1.blktrace.0" &
+		beside=$!
 		sleep 1
-		tar -cf - "$tree" 2> /dev/null | cat > /dev/null
-		kill -INT %1
-		wait %1
-	fi
-done
+		;;
+	players)
+		"$loadgen" "$OUT/players-$1" &
+		beside=$!
+		sleep 3
+		;;
+	esac
+	took=$(milliseconds "$3") || { echo "'$3' fails" >&2; exit 1; }
+	[ "$2" != trace ] || kill -INT "$beside"
+	[ -z "$beside" ] || wait "$beside"
+	printf '%s\t%s\n' "$1" "$took" >> "$OUT/times"
+	rm -rf /dev/tmp/copy
+}
+
+# measure_after VERSION|end
+measure_after()
+{
+	local number after beside command
+
+	while IFS=$'\t' read -r number after beside command <&3; do
+		[ "$after" != "$1" ] || measure "$number" "$beside" "$command"
+	done 3< "$OUT/plan"
+}
+
+mount_it
+cut -f 2 "$OUT/plan" | grep -v end | sort -nu > "$OUT/versions"
+while read -r version <&4; do
+	age --until "$version"
+	measure_after "$version"
+done 4< "$OUT/versions"
+age
+measure_after end

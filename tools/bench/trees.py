@@ -7,6 +7,11 @@ tools/ageing. Programs of tools/sweep beside their models, with nothing cached. 
 what tar asked of the disk, once upwards over it (tools/iobound). After chapter 4 of Lunde,
 Improving Disk I/O Performance on Linux (2009), where tar took 82.6 s and 18.0 in the order of
 the disk, and one sweep 13.4.
+
+Experiments: `programs`, each on a whole tree; `orders`, those of the library on directories of
+1,000 files; `ageing`, tar and qtar after each version; `sizes`, directories of 100 to 5,000
+files; `pair`, two trees one after the other and at once under each scheduler; `players`, beside
+16 that have reserved what they read.
 """
 
 from __future__ import annotations
@@ -17,63 +22,92 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from tools.ageing import churn, generate
 from tools.base import text
 from tools.base.arguments import positive, words
 from tools.base.cli import EXIT_USAGE, ToolError
-from tools.base.paths import BUILD, TOOLS
+from tools.base.paths import TOOLS
+from tools.disk import presets
+from tools.lab import cli as lab
+from tools.lab.units import MIB
 from tools.vm import uml
 from tools.vm.programs import of_system
 
+from . import tree_players
+from .tree_players import Judged
+from .tree_runs import EXPERIMENTS, ONE_SWEEP, PROGRAMS, Lived, Run
+
 HERE = Path(__file__).resolve().parent
-SWEEP = BUILD / "sweep"
-KINDS = ("early", "aged", "clean")
-ONE_SWEEP = "one sweep"
-# By name; TREE stands for what is read. Copies go to a tmpfs.
-PROGRAMS = {
-    "du": "du -s TREE",
-    "qdu": f"{SWEEP}/qdu -s TREE",
-    "find -exec cat": "find TREE -type f -exec cat {} +",
-    "qfind -exec cat": f"{SWEEP}/qfind TREE -type f -exec cat {{}} +",
-    "cp -a": "cp -a TREE /dev/tmp/copy",
-    "qcp -r": f"{SWEEP}/qcp -r TREE /dev/tmp/copy",
-    "tar": "tar -cf - TREE",
-    "tar --sort=inode": "tar --sort=inode -cf - TREE",
-    "qtar": f"{SWEEP}/qtar -cf - TREE",
-    "qtar --order=none": f"{SWEEP}/qtar --order=none -cf - TREE",
-}
 
-Times = dict[str, dict[str, float]]  # seconds, by program and kind of tree
+Times = dict[str, dict[str, list[float]]]  # seconds of each run, by row and column
 
 
-def measured(args: argparse.Namespace, out: Path) -> Times:
+class Measured:
+    """Times of experiments, and what became of players, by row and column too."""
+
+    def __init__(self) -> None:
+        self.times: dict[str, Times] = {}
+        self.players: dict[str, dict[str, Judged]] = {}
+
+    def add(self, run: Run, seconds: float) -> None:
+        self.times.setdefault(run.experiment, {}).setdefault(run.row, {}).setdefault(run.column, []).append(seconds)
+
+    def as_json(self) -> dict[str, Any]:
+        judged = {row: {column: one._asdict() for column, one in columns.items()}
+                  for row, columns in self.players.items()}
+        return {**self.times, **({"late reads of players": judged} if judged else {})}
+
+
+def planned(args: argparse.Namespace, folder: Path) -> list[Run]:
+    """Write the list of the ageing, and say what is to be run."""
+    versions = generate.generate(args.seed, args.scale)
+    (folder / "list").write_text(churn.text(versions, [f"seed {args.seed}, scale {args.scale:g}"]))
+    for files in churn.sizes(versions):
+        last = files
+    lived = Lived(args.trees, list(last), len(versions), args.directories)
+    runs = [run for name in args.experiments for run in EXPERIMENTS[name](lived, args.programs)]
+    return [run for run in runs if run.beside != "trace" or of_system("blktrace")]
+
+
+def measured(args: argparse.Namespace, out: Path) -> Measured:
     """Boot a guest that leaves the times in the folder `out`."""
-    churn = ["churn", "--seed", str(args.seed), "--scale", str(args.scale), str(out / "list")]
-    subprocess.run([TOOLS / "ageing/ageing", *churn], check=True, stdout=subprocess.DEVNULL)
-    (out / "programs").write_text("".join(f"{name}\t{PROGRAMS[name]}\n" for name in args.programs))
-    guest = ["bash", str(HERE / "trees-guest.sh"), args.fs, args.disk, str(args.trees)]
+    runs = planned(args, out)
+    disk_bytes = int(presets.load(args.disk).attributes["size"]) * MIB
+    for number, run in enumerate(runs):
+        if run.beside == "players":
+            (out / f"players-{number}").mkdir()
+            (out / f"players-{number}/job").write_text(tree_players.job_text(disk_bytes, args.playing))
+    (out / "plan").write_text("".join(f"{number}\t{run.after}\t{run.beside}\t{run.command}\n"
+                                      for number, run in enumerate(runs)))
+    guest = ["bash", str(HERE / "trees-guest.sh"), args.fs, args.disk, str(args.trees), str(lab.build_loadgen())]
     uml.run_commands(f"{shlex.join(guest)} > $OUT/said 2>&1 && touch $OUT/ended\n", out, args.kernel, args.timeout)
     if not (out / "ended").is_file():
         raise ToolError(f"the guest did not measure all: {last_line((out / 'said').read_text())}")
-    found = times((out / "times").read_text())
-    if sweeps := {kind: one_sweep(out / f"{kind}.blktrace.0", args) for kind in KINDS
-                  if (out / f"{kind}.blktrace.0").is_file()}:
-        found[ONE_SWEEP] = sweeps
+    return collected(args, out, runs)
+
+
+def collected(args: argparse.Namespace, out: Path, runs: Sequence[Run]) -> Measured:
+    """Lines NUMBER <tab> milliseconds, traces, and records of players."""
+    found = Measured()
+    for line in (out / "times").read_text().splitlines():
+        number, took = map(int, line.split("\t"))
+        run = runs[number]
+        if run.beside == "trace":
+            found.add(run, one_sweep(out / f"{number}.blktrace.0", args))
+            continue
+        found.add(run, took / 1000)
+        if run.beside == "players":
+            found.players.setdefault(run.row, {})[run.column] = tree_players.judge(
+                out / f"players-{number}", args.playing)
     return found
 
 
 def last_line(said: str) -> str:
     return (said.strip().splitlines() or ["it said nothing"])[-1]
-
-
-def times(said: str) -> Times:
-    """Lines KIND <tab> NAME <tab> milliseconds."""
-    found: Times = {}
-    for line in said.splitlines():
-        kind, name, took = line.split("\t")
-        found.setdefault(name, {})[kind] = int(took) / 1000
-    return found
 
 
 def one_sweep(trace: Path, args: argparse.Namespace) -> float:
@@ -87,35 +121,58 @@ def one_sweep(trace: Path, args: argparse.Namespace) -> float:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--experiments", type=words, default=["programs"], metavar="A,B",
+                        help=f"some of: {', '.join(EXPERIMENTS)} (default: programs)")
     parser.add_argument("--fs", choices=["ext4", "xfs"], default="ext4", help="default: %(default)s")
     parser.add_argument("--disk", default="barracuda-7200.11", metavar="PRESET", help="of configs/disks")
     parser.add_argument("--programs", type=words, default=list(PROGRAMS), metavar="A,B",
-                        help=f"some of: {', '.join(PROGRAMS)}")
+                        help=f"for that of programs, some of: {', '.join(PROGRAMS)}")
     parser.add_argument("--trees", type=positive, default=3, metavar="N", help="of each kind (default: %(default)s)")
+    parser.add_argument("--directories", type=positive, default=16, metavar="N",
+                        help="of a size, at most (default: %(default)s)")
+    parser.add_argument("--playing", type=positive, default=240, metavar="S",
+                        help="seconds that players read (default: %(default)s)")
     parser.add_argument("--scale", type=float, default=1, metavar="F", help="of the number of files")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of names and sizes (default: %(default)s)")
     parser.add_argument("--kernel", type=Path, default=uml.IMAGE, metavar="PATH",
                         help="User-Mode Linux to boot (default: build/uml/vmlinux)")
     parser.add_argument("--timeout", type=float, default=3600, metavar="S",
                         help="for the guest as a whole (default: %(default)s)")
-    parser.add_argument("--json", action="store_true", help="the figures for a program")
+    parser.add_argument("--json", action="store_true", help="the figures for a program, of each run")
+
+
+def check(option: str, given: Sequence[str], known: Sequence[str]) -> None:
+    if unknown := [name for name in given if name not in known]:
+        raise ToolError(f"{option}: there is no '{unknown[0]}', only {', '.join(known)}", EXIT_USAGE)
 
 
 def command(args: argparse.Namespace) -> int:
-    if unknown := [name for name in args.programs if name not in PROGRAMS]:
-        raise ToolError(f"--programs: there is no '{unknown[0]}', only {', '.join(PROGRAMS)}", EXIT_USAGE)
+    check("--programs", args.programs, list(PROGRAMS))
+    check("--experiments", args.experiments, list(EXPERIMENTS))
+    if "pair" in args.experiments and args.trees < 2:
+        raise ToolError("--experiments: pair wants --trees 2 or more", EXIT_USAGE)
     subprocess.run(["make", "-s", "-C", TOOLS / "sweep"], check=True, stdout=subprocess.DEVNULL)
-    if not of_system("blktrace"):
-        print("bench: no blktrace: one sweep is left out", file=sys.stderr)
+    if "programs" in args.experiments and not of_system("blktrace"):
+        print(f"bench: no blktrace: {ONE_SWEEP} is left out", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="trees-") as folder:
         found = measured(args, Path(folder))
-    if args.json:
-        print(json.dumps(found, indent=1))
-    else:
-        print(text.table([f"seconds, {args.fs}", *KINDS], rows(found)))
+    print(json.dumps(found.as_json(), indent=1) if args.json else "\n\n".join(tables(found, args.fs)))
     return 0
 
 
-def rows(found: Times) -> list[list[str]]:
-    return [[name, *(f"{seconds[kind]:.2f}" if kind in seconds else "-" for kind in KINDS)]
-            for name, seconds in found.items()]
+def tables(found: Measured, fs: str) -> list[str]:
+    """One for each experiment, and one of the players' reads."""
+    made = []
+    for name, times in found.times.items():
+        columns = list(dict.fromkeys(column for row in times.values() for column in row))
+        made.append(text.table([f"seconds, {name}, {fs}", *columns], rows(times, columns)))
+    for row, judged in found.players.items():
+        made.append("\n".join(f"players beside {row}, {column}: {one.late} of {one.reads} reads are "
+                              f"late, the longest takes {one.longest_ms:.0f} ms" for column, one in judged.items()))
+    return made
+
+
+def rows(times: Times, columns: Sequence[str]) -> list[list[str]]:
+    """The mean of each cell."""
+    return [[name, *(f"{sum(row[column]) / len(row[column]):.2f}" if column in row else "-" for column in columns)]
+            for name, row in times.items()]

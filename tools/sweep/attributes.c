@@ -23,6 +23,19 @@ struct place {
 	char path[PATH_MAX];
 };
 
+/* Most lists and values are small, and most lists empty. */
+struct text {
+	char *text;
+	char buffer[1024];
+};
+
+static void forget(struct text *all)
+{
+	if (all->text != all->buffer)
+		free(all->text);
+	all->text = all->buffer;
+}
+
 static void find_place(int at, const char *name, struct place *place)
 {
 	place->fd = *name ? -1 : at;
@@ -42,21 +55,24 @@ static ssize_t get(const struct place *place, const char *attribute, void *buffe
 			   llistxattr(place->path, buffer, size);
 }
 
-/* Returns the size, or -1 with errno set; the buffer is the caller's to free. */
-static ssize_t get_all(const struct place *place, const char *attribute, char **buffer)
+/*
+ * In the buffer, which is @all's or its own and the caller's to free by
+ * forget(), if it is too large for that.  Returns the size, or -1 with errno
+ * set.
+ */
+static ssize_t get_all(const struct place *place, const char *attribute, struct text *all)
 {
-	ssize_t size = 0;
+	ssize_t size;
 
-	*buffer = NULL;
-	for (int i = 0; i < TRIES; i++) {
+	all->text = all->buffer;
+	size = get(place, attribute, all->buffer, sizeof(all->buffer));
+	for (int i = 0; i < TRIES && size < 0 && errno == ERANGE; i++) {
 		size = get(place, attribute, NULL, 0);
 		if (size < 0)
 			return -1;
-		free(*buffer);
-		*buffer = need(malloc((size_t)size + 1));
-		size = get(place, attribute, *buffer, (size_t)size);
-		if (size >= 0 || errno != ERANGE)
-			break;
+		forget(all);
+		all->text = need(malloc((size_t)size + 1));
+		size = get(place, attribute, all->text, (size_t)size);
 	}
 	return size;
 }
@@ -69,33 +85,31 @@ static bool has_none(int error)
 static bool take_one(const struct place *place, const char *attribute,
 		     attribute_taker take, void *user)
 {
-	char *value;
+	struct text value;
 	ssize_t size = get_all(place, attribute, &value);
 	/* it was removed meanwhile */
 	bool good = size < 0 && errno == ENODATA;
 
 	if (size >= 0)
-		good = take(attribute, value, (size_t)size, user);
-	free(value);
+		good = take(attribute, value.text, (size_t)size, user);
+	forget(&value);
 	return good;
 }
 
 bool attributes_each(int at, const char *name, attribute_taker take, void *user)
 {
 	struct place place;
+	struct text list;
 	bool good = true;
 	ssize_t size;
-	char *list;
 
 	find_place(at, name, &place);
 	size = get_all(&place, NULL, &list);
-	if (size < 0) {
-		free(list);
-		return has_none(errno);
-	}
-	for (char *one = list; good && one < list + size; one += strlen(one) + 1)
+	if (size < 0)
+		good = has_none(errno);
+	for (char *one = list.text; good && one < list.text + size; one += strlen(one) + 1)
 		good = take_one(&place, one, take, user);
-	free(list);
+	forget(&list);
 	return good;
 }
 

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "attributes.h"
@@ -104,10 +106,29 @@ static bool write_all(int fd, const char *bytes, size_t count, off_t at)
 	return true;
 }
 
+/*
+ * In the kernel, where it can: @at is moved to what is left.  Why it cannot, who
+ * reads and writes will be told.
+ */
+static void copy_inside(int from, int to, off_t *at, off_t end)
+{
+	off_t write_at = *at;
+	ssize_t done;
+
+	while (*at < end) {
+		done = copy_file_range(from, at, to, &write_at,
+				       (size_t)(end - *at < DATA_CHUNK ? end - *at : DATA_CHUNK), 0);
+		if (done <= 0)
+			return;
+		progress_step((uint64_t)done);
+	}
+}
+
 static failure copy_part(int from, int to, off_t at, off_t end, char *buffer)
 {
 	ssize_t got;
 
+	copy_inside(from, to, &at, end);
 	for (; at < end; at += got) {
 		got = pread(from, buffer, (size_t)(end - at < DATA_CHUNK ? end - at : DATA_CHUNK),
 			    at);
@@ -122,14 +143,40 @@ static failure copy_part(int from, int to, off_t at, off_t end, char *buffer)
 	return NULL;
 }
 
+/*
+ * Let both have the same blocks, as cp does where a file system can.  That
+ * takes all of the file, so it must not have grown since its status was read.
+ */
+static bool share_blocks(int from, int to, const struct stat *status)
+{
+	static bool failed;
+	static dev_t failed_dev;
+	struct stat now;
+
+	if (!status->st_size || (failed && failed_dev == status->st_dev))
+		return false;
+	if (ioctl(to, FICLONE, from)) {
+		failed = true;
+		failed_dev = status->st_dev;
+		return false;
+	}
+	if (fstat(to, &now) || now.st_size > status->st_size)
+		return !ftruncate(to, status->st_size);
+	progress_step((uint64_t)status->st_size);
+	return true;
+}
+
 /* Holes stay holes; what was appended since the status was read is left out. */
 static failure copy_data(int from, int to, const struct stat *status)
 {
 	bool is_sparse = data_is_sparse(status);
-	char *buffer = need(malloc(DATA_CHUNK));
 	off_t size = status->st_size, end = size, at = 0;
 	failure why = NULL;
+	char *buffer;
 
+	if (share_blocks(from, to, status))
+		return NULL;
+	buffer = need(malloc(DATA_CHUNK));
 	if (is_sparse && ftruncate(to, size))
 		why = "write the copy of";
 	if (is_sparse)

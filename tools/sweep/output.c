@@ -45,13 +45,14 @@ void output_handle_signals(void)
 			sigaction(signals[i], &action, NULL);
 }
 
-/* By chance, so that nothing else has that name. */
+/* By chance, so that nothing else has that name; once, and then one after the other. */
 static void choose_name(struct output *output)
 {
-	unsigned long long chance = 0;
+	static unsigned long long chance;
 
-	if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
-		chance = (unsigned long long)getpid();
+	if (!chance && getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
+		chance = (unsigned long long)getpid() << 32;
+	chance++;
 	snprintf(output->temporary, sizeof(output->temporary), ".%s.%016llx", program, chance);
 }
 

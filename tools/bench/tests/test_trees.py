@@ -5,28 +5,106 @@ from __future__ import annotations
 
 import argparse
 import json
+from array import array
+from pathlib import Path
 
 import pytest
 
 from tools.base.cli import ToolError
-from tools.bench import cli, trees
+from tools.bench import cli, tree_players, tree_runs, trees
+from tools.bench.tree_runs import Lived, Run
 from tools.vm import uml
+
+SECOND = 10**9
 
 
 def options(*words: str) -> argparse.Namespace:
     return cli.parser().parse_args(["trees", *words])
 
 
-def test_times_are_of_a_program_and_a_tree() -> None:
-    found = trees.times("early\ttar\t1500\naged\ttar\t2000\nearly\tqtar\t10\n")
-    assert found == {"tar": {"early": 1.5, "aged": 2.0}, "qtar": {"early": 0.01}}
-    assert trees.rows(found) == [["tar", "1.50", "2.00", "-"], ["qtar", "0.01", "-", "-"]]
+def test_times_of_a_cell_are_averaged() -> None:
+    found = trees.Measured()
+    for kind, seconds in (("early", 1.0), ("early", 2.0), ("aged", 2.0)):
+        found.add(Run("programs", "tar", kind, "tar"), seconds)
+    found.add(Run("programs", "qtar", "early", "qtar"), 0.01)
+    assert trees.rows(found.times["programs"], ["early", "aged"]) == [["tar", "1.50", "2.00"], ["qtar", "0.01", "-"]]
+    assert found.as_json() == {"programs": {"tar": {"early": [1.0, 2.0], "aged": [2.0]}, "qtar": {"early": [0.01]}}}
 
 
-def test_unknown_program_is_refused() -> None:
-    with pytest.raises(ToolError, match="no 'rar'"):
-        trees.command(options("--programs", "tar,rar"))
+@pytest.mark.parametrize("words, text", [
+    (["--programs", "tar,rar"], "no 'rar'"), (["--experiments", "orders,age"], "no 'age'"),
+    (["--experiments", "pair", "--trees", "1"], "--trees 2"),
+])
+def test_bad_use_is_refused(words: list[str], text: str) -> None:
+    with pytest.raises(ToolError, match=text):
+        trees.command(options(*words))
 
+
+# --- what is run
+
+FILES = [*(f"big/{number}/{file}" for number in range(4) for file in range(100)),
+         *(f"small/{file}" for file in range(70)), *(f"large/{file}" for file in range(1000)), "Makefile"]
+
+
+def test_directories_are_near_the_size_and_not_in_each_other() -> None:
+    lived = Lived(2, FILES, 24, 3)
+    assert lived.directories(100, 10) == ["big/0", "big/1", "big/2", "big/3"]
+    assert lived.directories(400, 10) == ["big"]
+    assert lived.directories(75, 10)[0] == "small"
+    assert lived.directories(5000, 10) == []
+    assert lived.parts("aged", 100) == [f"/dev/lived/aged-{tree}/big/{part}" for part, tree in (
+        (0, "00"), (0, "01"), (1, "00"))]
+
+
+@pytest.mark.parametrize("name", tree_runs.EXPERIMENTS)
+def test_every_experiment_reads_trees_that_are_there(name: str) -> None:
+    runs = list(tree_runs.EXPERIMENTS[name](Lived(2, FILES, 24, 3), ["tar", "qtar"]))
+    assert runs
+    for run in runs:
+        assert run.experiment == name and "\t" not in run.command and "TREE" not in run.command
+        assert any(f"/dev/lived/{kind}-0{number}" in run.command for kind in tree_runs.KINDS for number in (0, 1))
+    assert {run.after for run in runs} == ({str(number) for number in range(1, 25)} if name == "ageing" else {"end"})
+
+
+# --- players
+
+def played(folder: Path, waits_ms: list[list[int]], done: bool = True) -> Path:
+    """What the load generator leaves: for each player, how long each of its reads took, one a second."""
+    for player in range(tree_players.PLAYERS):
+        records = array("Q")
+        for number, wait in enumerate(waits_ms[player] if player < len(waits_ms) else [5, 5, 5]):
+            due = tree_players.start_ns(player) + number * SECOND
+            records.extend([due, due, due + wait * 10**6, tree_players.rate(player)])
+        (folder / f"{player}.bin").write_bytes(records.tobytes())
+    if done:
+        (folder / "done").write_text("1\n")
+    return folder
+
+
+def test_reads_are_late_after_a_second_or_if_they_were_never_made(tmp_path: Path) -> None:
+    judged = tree_players.judge(played(tmp_path, [[10, 1000, 1001], [5, 5]]), 3)
+    assert judged == (3 * tree_players.PLAYERS, 2, 1001)
+
+
+def test_players_that_did_not_end_are_no_result(tmp_path: Path) -> None:
+    (tmp_path / "error").write_text("no such device\n")
+    with pytest.raises(ToolError, match="no such device"):
+        tree_players.judge(played(tmp_path, [], done=False), 3)
+
+
+def test_players_reserve_what_they_read_and_do_not_share_a_place() -> None:
+    size = 465 << 30
+    streams = [dict(word.split("=") for word in line.split()[1:]) for line in
+               tree_players.job_text(size, 60).splitlines() if line.startswith("stream")]
+    assert len(streams) == tree_players.PLAYERS
+    assert sum(int(stream["size"]) for stream in streams) == 36 << 20
+    places = sorted(tuple(map(int, stream["regions"].split(":"))) for stream in streams)
+    assert all(place + length <= other for (place, length), (other, _) in zip(places, places[1:], strict=False))
+    assert places[-1][0] + places[-1][1] < 0.69 * size
+    assert all(int(stream["ioprio"]) >> 13 == 4 for stream in streams)
+
+
+# --- in the guest
 
 @pytest.mark.parametrize("fs", ["ext4", "xfs"])
 def test_an_aged_tree_is_read_sooner_in_the_order_of_the_disk(fs: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -34,6 +112,20 @@ def test_an_aged_tree_is_read_sooner_in_the_order_of_the_disk(fs: str, capsys: p
         pytest.skip("no kernel: `make uml` builds it")
     args = options("--fs", fs, "--scale", "0.01", "--trees", "1", "--programs", "tar,qtar", "--json")
     assert trees.command(args) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["programs"]
     assert set(found) == {"tar", "qtar", "one sweep"}
-    assert max(found["one sweep"]["aged"], found["qtar"]["aged"]) < found["tar"]["aged"]
+    (qtar,), (tar,), (sweep,) = (found[name]["aged"] for name in ("qtar", "tar", "one sweep"))
+    # the trace is of the disk, and has what the file system reads for itself after it was mounted: a second, where
+    # tar takes one
+    assert qtar < tar and sweep > 0
+
+
+def test_beside_players_that_reserve_no_read_is_late(capsys: pytest.CaptureFixture[str]) -> None:
+    if not uml.IMAGE.is_file():
+        pytest.skip("no kernel: `make uml` builds it")
+    args = options("--scale", "0.01", "--trees", "1", "--experiments", "players", "--playing", "20", "--json")
+    assert trees.command(args) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["players"]["qtar, best effort"]["aged"][0] < 20
+    late = [one for columns in found["late reads of players"].values() for one in columns.values()]
+    assert len(late) == 9 and all(one["late"] == 0 and one["reads"] == 320 for one in late)

@@ -11,7 +11,7 @@
  *   FAKE_PAUSE    when the status of that name is asked for, say so on stderr,
  *                 and wait for a byte on stdin
  *   FAKE_READ     names of files whose reading fails after so many bytes: "NAME BYTES ERRNO",
- *                 errno 0: they end there, -1: as FAKE_PAUSE
+ *                 errno 0: they end there, -1: as FAKE_PAUSE; nothing is copied in the kernel
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -49,6 +49,10 @@ ssize_t __wrap_getdents64(int fd, void *buffer, size_t size);
 int __wrap_fstatfs(int fd, struct statfs *fs);
 int __wrap_fstatat(int fd, const char *path, struct stat *st, int flags);
 ssize_t __wrap_pread(int fd, void *buffer, size_t count, off_t offset);
+ssize_t __real_copy_file_range(int in, off_t *in_at, int out, off_t *out_at, size_t count,
+			       unsigned int flags);
+ssize_t __wrap_copy_file_range(int in, off_t *in_at, int out, off_t *out_at, size_t count,
+			       unsigned int flags);
 
 static void tell_count(void)
 {
@@ -79,6 +83,12 @@ __attribute__((constructor)) static void begin(void)
 	fclose(in);
 }
 
+static int fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
 static size_t find(const char *name)
 {
 	size_t i;
@@ -107,12 +117,6 @@ static int fiemap(struct fiemap *map, uint64_t physical, uint32_t flags)
 	map->fm_extents[0].fe_physical = physical;
 	map->fm_extents[0].fe_flags = flags;
 	return 0;
-}
-
-static int fail(int error)
-{
-	errno = error;
-	return -1;
 }
 
 static int fake_fiemap(int fd, struct fiemap *map)
@@ -151,6 +155,8 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	va_end(args);
 	if (request == FS_IOC_FIEMAP)
 		return fake_fiemap(fd, argument);
+	if (request == FICLONE && getenv("FAKE_READ"))
+		return fail(EOPNOTSUPP);
 	if (request != FIBMAP || !answer)
 		return __real_ioctl(fd, request, argument);
 	if (sscanf(answer, "errno %d", &error) == 1)
@@ -230,4 +236,12 @@ ssize_t __wrap_pread(int fd, void *buffer, size_t count, off_t offset)
 	if (offset + (off_t)count > bytes)
 		count = (size_t)(bytes - offset);
 	return __real_pread(fd, buffer, count, offset);
+}
+
+ssize_t __wrap_copy_file_range(int in, off_t *in_at, int out, off_t *out_at, size_t count,
+			       unsigned int flags)
+{
+	if (getenv("FAKE_READ"))
+		return fail(EXDEV);
+	return __real_copy_file_range(in, in_at, out, out_at, count, flags);
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.ageing import places
 from tools.sweep.tests.conftest import (
     ORDERS,
     Builds,
@@ -65,6 +66,25 @@ def test_attributes_and_acls_are_kept(tool: Run, tmp_path: Path) -> None:
     make_attributes(tmp_path / "tree")
     assert tool("qcp", "-r", "tree", "copy").code == 0
     assert fingerprint(tmp_path / "copy") == fingerprint(tmp_path / "tree")
+
+
+def test_copy_shares_its_blocks_where_the_file_system_can(tool: Run, tmp_path: Path) -> None:
+    """As that of cp; then it takes no room."""
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree/file").write_bytes(os.urandom(3_000_001))
+    if subprocess.run(["cp", "--reflink=always", "tree/file", "other"], cwd=tmp_path, capture_output=True).returncode:
+        pytest.skip("the file system shares no blocks")
+    assert tool("qcp", "-r", "tree", "copy").code == 0
+    assert fingerprint(tmp_path / "copy") == fingerprint(tmp_path / "tree")
+    assert first_extent(tmp_path / "copy/file") == first_extent(tmp_path / "tree/file")
+
+
+def first_extent(path: Path) -> int:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        place, _ = places.first_extent(file.fileno())
+    assert place is not None
+    return place
 
 
 def test_folder_takes_copies_and_keeps_what_it_has(tool: Run, tree: Path) -> None:
