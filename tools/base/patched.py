@@ -21,16 +21,21 @@ HEAD = re.compile(r"^diff --git a/(\S+) b/(\S+)$")
 HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 DISK_MODEL = "drivers/block/null_blk/"  # what figures of the disk alone depend on
 END = 1 << 40  # of a file that is not known
+LAB = "patches/lab"  # patches that only the laboratory has, a series of their own behind the queue
 
 # Lines first to last of the base (without last), or a line that a patch added.
 Part = tuple[int, int] | str
 
 
 @functools.cache
-def code_id(root: Path = ROOT, folder: str = "") -> str:
-    """The C sources and headers that the patches leave, without tests, as a short digest; of one @folder, or all."""
+def code_id(root: Path = ROOT, folder: str = "", series: str = "") -> str:
+    """The C sources and headers that the patches leave, without tests, as a short digest; of one @folder, or all.
+
+    @series: a folder whose patches are meant by themselves, in the order of their names, and not the queue's
+    """
     names = [line.partition("#")[0].strip() for line in (root / "series").read_text().splitlines()]
-    files = left_by((root / "patches" / name).read_text(errors="replace") for name in names if name)
+    paths = sorted((root / series).glob("*.patch")) if series else [root / "patches" / name for name in names if name]
+    files = left_by(path.read_text(errors="replace") for path in paths)
     code = sorted((name, joined(parts)) for name, parts in files.items()  # a file that is gone has no part
                   if name.startswith(folder))
     return hashlib.sha256(repr(code).encode()).hexdigest()[:12]

@@ -56,7 +56,7 @@ def pytest_step(name: str, paths: Sequence[Path], kernels: tuple[str, ...] = (),
 # What the tests of a tool boot; the others boot nothing. Those of mutants and queue look at the tree that comes with
 # it.
 BOOTED = {"bench": ("plain", "uml"), "iobound": ("uml",), "lab": ("uml",), "mutants": ("uml",), "queue": ("uml",),
-          "soak": ("uml",), "vm": ("plain", "smp")}
+          "soak": ("uml",), "sweep": ("uml",), "vm": ("plain", "smp")}
 
 
 def tool_steps() -> list[Step]:

@@ -55,6 +55,7 @@ LOADGEN = BUILD / "lab" / "loadgen"
 RESULTS = BUILD / "lab" / "results"
 WORKFLOW = BUILD / "lab" / "workflow"
 PAGE = DOCUMENTS / "evaluation.md"
+LAB_PAGE = DOCUMENTS / "apex.md"
 PICTURES = DOCUMENTS / "figures"
 
 
@@ -361,6 +362,8 @@ def cmd_crosscheck(args: argparse.Namespace) -> int:
 
 
 def cmd_report(args: argparse.Namespace) -> int:
+    if args.lab:
+        return report_lab(args.results, args.page or LAB_PAGE)
     found = []
     missing = []
     for scenario in all_scenarios():
@@ -374,8 +377,24 @@ def cmd_report(args: argparse.Namespace) -> int:
     if missing:
         print(f"lab: no results of {', '.join(missing)}: left out", file=sys.stderr)
     crosschecks = evaluation.load_crosschecks(args.results)
-    evaluation.write(found, crosschecks, args.page, args.page.parent / args.page.stem)
-    print(args.page)
+    page = args.page or PAGE
+    evaluation.write(found, crosschecks, page, page.parent / page.stem)
+    print(page)
+    return 0
+
+
+def report_lab(folder: Path, page: Path) -> int:
+    """The page of the scenarios that want a kernel of the laboratory."""
+    scenarios = [schema.load(path) for path in sorted((SCENARIOS / "lab").glob("*.toml"))]
+    there = [scenario for scenario in scenarios if (folder / f"{scenario.name}.json").exists()]
+    if not there:
+        raise ToolError(f"no results in {folder}; `lab run lab/{scenarios[0].name}` makes one", EXIT_USAGE)
+    for scenario in scenarios:
+        if scenario not in there:
+            print(f"lab: no results of {scenario.name}: left out", file=sys.stderr)
+    found = [(results.load_result(folder / f"{scenario.name}.json"), scenario) for scenario in there]
+    evaluation.write_lab(found, (SCENARIOS / "lab" / "head.md").read_text(), page)
+    print(page)
     return 0
 
 
@@ -541,7 +560,8 @@ def pictures_parser(commands: Commands) -> None:
 def report_parser(commands: Commands) -> None:
     what = "write the evaluation page from results"
     p = commands.add_parser("report", help=what, parents=[results_option("run --all")])
-    p.add_argument("--page", type=Path, default=PAGE, metavar="FILE", help="default: Documentation/queue/evaluation.md")
+    p.add_argument("--page", type=Path, metavar="FILE", help="default: Documentation/queue/evaluation.md, or apex.md")
+    p.add_argument("--lab", action="store_true", help="of scenarios/lab, in Documentation/queue/apex.md")
     p.set_defaults(function=cmd_report)
 
 

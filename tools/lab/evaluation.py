@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tools.base import text
 from tools.base.files import write_whole
-from tools.base.patched import of_patches
+from tools.base.patched import LAB, of_patches
 
 from . import expect, pictures, plots, result_tables
 from .results import CrosscheckResult, Result
@@ -44,6 +44,15 @@ def write(
     write_whole(page, "\n".join(part.strip() + "\n" for part in parts if part))
 
 
+def write_lab(results: list[tuple[Result, Scenario]], head: str, page: Path) -> None:
+    """A page of scenarios that want a kernel with patches/lab: tables only, behind a text of its own."""
+    codes = {result["kernel"].get("lab", "unknown") for result, _ in results}
+    of_lab = of_patches(", ".join(sorted(codes)), LAB)
+    parts = [head, f"{_kernel(results)}\n{of_lab}", _summary(results)]
+    parts += [_section(result, scenario, page) for result, scenario in results]
+    write_whole(page, "\n".join(part.strip() + "\n" for part in parts if part))
+
+
 def _kernel(results: list[tuple[Result, Scenario]]) -> str:
     lines = []
     for release, bw in sorted({(r["kernel"]["release"], r["kernel"]["bw"]) for r, _ in results}):
@@ -69,7 +78,7 @@ def _summary(results: list[tuple[Result, Scenario]]) -> str:
     return f"## What must show\n\n{total}.\n\n{table}"
 
 
-def _section(result: Result, scenario: Scenario, page: Path, figures: Path) -> str:
+def _section(result: Result, scenario: Scenario, page: Path, figures: Path | None = None) -> str:
     parts = [f"## {scenario.name}", f"**{scenario.title}** ({scenario.source})", scenario.about]
     attributes = ", ".join(f"{key} {value}" for key, value in scenario.disk_set.items())
     parts.append(
@@ -92,7 +101,7 @@ def _section(result: Result, scenario: Scenario, page: Path, figures: Path) -> s
         )
     if scenario.differences:
         parts.append(f"Differences: {scenario.differences}")
-    for path in plots.plot_result(result, scenario, figures, "svg", brief=True):
+    for path in plots.plot_result(result, scenario, figures, "svg", brief=True) if figures else []:
         parts.append(f"![{scenario.title}]({path.relative_to(page.parent)})")
     for title, path in pictures.of_scenario(scenario.name, PICTURES, page.parent / "figures"):
         parts.append(f"A trace: [{title}]({path.relative_to(page.parent)}).")

@@ -223,8 +223,11 @@ def _check_places(places: list[list[Range]], group: sc.Group, disk: Disk) -> Non
 def _check_numbers(numbers: sc.Numbers, group: sc.Group, places: list[list[Range]], disk: Disk, where: Where) -> None:
     """What of a group's numbers depends on its file, on the disk, and on each other."""
     shortest = min((length for regions in places for _, length in regions), default=disk.bytes)
-    if numbers.size > shortest:
-        raise where.error((*group.at, "size"), f"{numbers.size} bytes are more than the file's {shortest}")
+    largest = numbers.size + numbers.swing
+    if largest > shortest:
+        raise where.error((*group.at, "size"), f"{largest} bytes are more than the file's {shortest}")
+    if numbers.swing and numbers.swing >= numbers.size:
+        raise where.error((*group.at, "swing"), f"{numbers.swing} bytes are not less than the size, {numbers.size}")
     for key, value in (("size", numbers.size), ("chunk", numbers.chunk)):
         if group.direct and value % disk.block_bytes:
             what = f"direct I/O needs a multiple of {disk.block_bytes} bytes, not {value}"
@@ -280,12 +283,16 @@ def _process(
     priority = group.priorities.get(policy)
     keys = {
         "write": int(group.write),
+        "rewrite": int(group.rewrite),
         "random": int(group.kind == "random"),
         "direct": int(group.direct),
         "catch_up": int(group.catch_up),
         "ioprio": priority.ioprio if priority else 0,
         "chunk": numbers.chunk,
         "think_ns": round(numbers.think_ms * NSEC_PER_MSEC),
+        "burst": numbers.burst if numbers.pause_ms else 0,
+        "pause_ns": round(numbers.pause_ms * NSEC_PER_MSEC),
+        "swing": numbers.swing,
         "fsync_every": numbers.fsync_every,
         "count": numbers.reads,
         "buffer_ns": round(numbers.buffer_ms * NSEC_PER_MSEC),

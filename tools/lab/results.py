@@ -29,6 +29,8 @@ class ProcessResult(TypedDict):
     operations_sha256: str
     # with deadlines
     deadline_ns: NotRequired[int]
+    met_percent: NotRequired[float]
+    # of those with a pace
     expected: NotRequired[int]
     misses: NotRequired[int]
     # with a buffer
@@ -71,6 +73,7 @@ class KernelResult(TypedDict):
     bw: bool
     schedulers: list[str]
     patches: NotRequired[str]  # the hash of what they leave; results of before have none
+    lab: NotRequired[str]  # of what those of patches/lab leave, where the kernel has their schedulers
 
 
 class DiskResult(TypedDict):

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Literal
 
 from tools.base.cli import EXIT_USAGE, ToolError
-from tools.base.patched import code_id
+from tools.base.patched import LAB, code_id
 from tools.vm.programs import of_system
 from tools.vm.uml import GuestFailed, Guests, scratch
 
-from . import disks, expect, job, stats
+from . import disks, expect, job, kernels, stats
 from .features import Features
 from .job import Run
 from .results import SCHEMA, CellResult, Result
@@ -57,6 +57,7 @@ def make_plan(
     """Everything that can be wrong is found here, before a guest starts."""
     disk = disks.of_scenario(scenario, disk_folder)
     _check_disk(scenario, disk, features)
+    scenario = kernels.for_kernel(scenario, features, schedulers)
     cells = scenario.cells(schedulers, depths, only)
     if not cells and only:
         raise ToolError(f"{scenario.name}: no run is called '{only}' (lab show names them)", EXIT_USAGE)
@@ -185,6 +186,8 @@ def assemble(plan: Plan, cells: list[CellResult]) -> Result:
         "cells": cells,
         "expect": [],
     }
+    if kernels.has_any(features):
+        result["kernel"]["lab"] = code_id(series=LAB)
     result["expect"] = expect.evaluate(result, scenario)
     return result
 

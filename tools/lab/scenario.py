@@ -31,6 +31,9 @@ NUMBERS: dict[str, Callable[[Value], Any]] = {
     "step_ms": number(0, 1_000_000),
     "spread_ms": number(0, 1_000_000),
     "think_ms": number(0, 1_000_000),
+    "burst": integer(1, 1_000_000_000),
+    "pause_ms": number(0, 1_000_000),
+    "swing": units.parse_size,
     "fsync_every": integer(0, 1_000_000_000),
     "reads": integer(0, 1_000_000_000),
     "files": integer(1, 1_000_000),
@@ -63,6 +66,9 @@ class Numbers:
     step_ms: float = 0
     spread_ms: float | None = None
     think_ms: float = 0
+    burst: int = 1
+    pause_ms: float = 0
+    swing: int = 0
     fsync_every: int = 0
     reads: int = 0
     files: int = 20_000
@@ -111,6 +117,7 @@ class Group:
     priorities: dict[str, Priority]  # by policy
     when: dict[str, list[str]]
     cgroup: str = ""  # control group that its processes are in; empty: the root
+    rewrite: bool = False  # what is written has been read before, in the same place
 
     def active(self, labels: dict[str, str]) -> bool:
         return all(labels.get(key) in values for key, values in self.when.items())

@@ -51,7 +51,8 @@ from .scenario import (
 KINDS = ("paced", "greedy", "random", "tree", "copy")
 METRICS = (
     "bytes_per_s", "bytes", "own_bytes_per_s", "reads", "reads_per_s", "misses", "expected", "lost", "files_per_s",
-    "latency_mean_ms", "latency_p50_ms", "latency_p90_ms", "latency_p99_ms", "latency_p999_ms",
+    "met_percent", "latency_mean_ms", "latency_p25_ms", "latency_p50_ms", "latency_p75_ms", "latency_p90_ms",
+    "latency_p99_ms", "latency_p999_ms",
     "latency_max_ms", "below_50_ms", "below_100_ms", "below_125_ms", "below_250_ms", "below_500_ms",
     "below_1000_ms",
 )  # fmt: skip
@@ -221,13 +222,15 @@ def _group(reader: Reader, vary: Vary) -> Group:
     numbers = {key: reader.take(key, _varying(check, vary), None) for key, check in NUMBERS.items()}
     raw = {key: value for key, value in numbers.items() if value is not None}
     priority = reader.table_of("priority")
+    op = reader.take("op", one_of("read", "write", "rewrite"), "read")
     group = Group(
         at=reader.path,
         name=name,
         kind=kind,
         raw=raw,
         file=reader.take("file", _file(vary), "media"),
-        write=reader.take("op", one_of("read", "write"), "read") == "write",
+        write=op != "read",
+        rewrite=op == "rewrite",
         direct=reader.take("direct", boolean, False),
         catch_up=reader.take("catch_up", boolean, "deadline_ms" in raw or "buffer_ms" in raw),
         priorities={policy: _priority(priority.table_of(policy)) for policy in priority.table},
@@ -271,9 +274,14 @@ def _check_pace(reader: Reader, kind: str, raw: Mapping[str, Value]) -> None:
         raise reader.error("fsync_every", "a copy is not synced")
     if (kind != "tree" or "rate" in raw) and "size" not in raw:
         raise reader.error("", "'size' is missing")
-    for key in ("deadline_ms", "buffer_ms"):
-        if key in raw and kind != "paced":
-            raise reader.error(key, f"only a paced group has a {key.removesuffix('_ms')}")
+    if "deadline_ms" in raw and kind not in ("paced", "greedy", "random"):
+        raise reader.error("deadline_ms", f"a {kind} group has no deadline")
+    if "buffer_ms" in raw and kind != "paced":
+        raise reader.error("buffer_ms", "only a paced group has a buffer")
+    if "burst" in raw and "pause_ms" not in raw:
+        raise reader.error("burst", "there is no pause_ms after it")
+    if "swing" in raw and (kind in ("random", "tree") or "direct" in reader.table):
+        raise reader.error("swing", "only of operations that are sequential, and not direct")
 
 
 def _priority(reader: Reader) -> Priority:

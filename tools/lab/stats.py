@@ -14,7 +14,7 @@ from .results import ProcessResult
 from .units import NSEC_PER_MSEC, NSEC_PER_SEC
 
 FIELDS = 4  # due, issue, end, bytes: loadgen.c, struct record
-PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p999": 99.9}
+PERCENTILES = {"p25": 25.0, "p50": 50.0, "p75": 75.0, "p90": 90.0, "p99": 99.0, "p999": 99.9}
 # upper bounds of the histogram's bars, in ms; the last bar has none
 HISTOGRAM_MS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 125, 250, 500, 1000, 2000, 5000)
 
@@ -50,7 +50,7 @@ def read_records(path: Path) -> array[int]:
 def expected_reads(process: Process, duration_ns: int) -> int:
     """Reads of a paced stream whose deadline is not after the end."""
     last = duration_ns - process.deadline_ns - process.start_ns
-    if not process.deadline_ns or last < 0:
+    if not process.deadline_ns or not process.period_ns or last < 0:
         return 0
     return last // process.period_ns + 1
 
@@ -66,6 +66,11 @@ def misses(process: Process, due: array[int], end: array[int], duration_ns: int)
     for index in range(min(expected, len(due))):
         in_time += end[index] - due[index] <= process.deadline_ns
     return expected - in_time
+
+
+def met_percent(ordered: list[int], deadline_ns: int) -> float:
+    """The share of the operations made that took no longer than their deadline."""
+    return round(100.0 * bisect_right(ordered, deadline_ns) / len(ordered), 3) if ordered else 0.0
 
 
 def own_rate(issue: array[int], end: array[int], size: array[int]) -> float:
@@ -105,6 +110,8 @@ def summarize(process: Process, records: array[int], duration_ns: int) -> Proces
     }
     if process.deadline_ns:
         result["deadline_ns"] = process.deadline_ns
+        result["met_percent"] = met_percent(latencies, process.deadline_ns)
+    if process.deadline_ns and process.period_ns:
         result["expected"] = expected_reads(process, duration_ns)
         result["misses"] = misses(process, due, end, duration_ns)
     if process.keys.get("buffer_ns"):

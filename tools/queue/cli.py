@@ -13,7 +13,7 @@ from dataclasses import asdict
 from tools.base import cli
 from tools.base.cli import ToolError
 
-from . import bisect, deb, findings, groups, heads, kernel, scratch, source, submit, tree, verify
+from . import bisect, deb, findings, groups, heads, kernel, lab, scratch, source, submit, tree, verify
 from .common import NO_SPACE, Project, disk_full, say
 
 
@@ -46,9 +46,10 @@ def parser() -> argparse.ArgumentParser:
                        choices=[flavour.name for flavour in kernel.FLAVOURS.values() if flavour.arch == "x86_64"])
     build.add_argument("--base", action="store_true", help="without the patches, in a folder whose name ends in -base")
     uml = sub.add_parser("uml", help="build User-Mode Linux")
-    uml.add_argument("--flavour", default="um", choices=["um", "um-smp", "um-gcov"],
+    uml.add_argument("--flavour", default="um", choices=["um", "um-smp", "um-gcov", lab.FLAVOUR, lab.KUNIT],
                      help="um: virtual time, in build/uml; um-smp: two CPUs, lockdep, KASAN, in build/uml-smp; "
-                          "um-gcov: one that counts what is run, in build/uml-gcov (default: um)")
+                          "um-gcov: one that counts what is run, in build/uml-gcov; um-lab: um with the schedulers of "
+                          "patches/lab, in build/uml-lab; um-lab-kunit: that with KUnit (default: um)")
     uml.add_argument("--before", metavar="NAME",
                      help="of the patches before the one whose name holds NAME, in build/uml-before")
     packages = sub.add_parser("deb", help="build Debian packages of the patched kernel")
@@ -75,6 +76,7 @@ def command(args: argparse.Namespace, project: Project) -> int:
             result = {"tree": str(project.linux)}
         case "export":
             tree.export(project)
+            lab.export_lab(project)
             result = {"patches": tree.read_series(project)}
         case "series":
             cut = groups.read_groups(project, tree.queue_patches(project))
@@ -93,6 +95,10 @@ def command(args: argparse.Namespace, project: Project) -> int:
             say(f"{project.show(image)}")
         case "kernel" if args.base:
             image = scratch.build_base(project, args.kernel, args.flavour)
+            result = {"image": str(image)}
+            say(f"{project.show(image)}")
+        case "uml" if args.flavour in (lab.FLAVOUR, lab.KUNIT):
+            image = lab.build_lab(project, args.kernel, args.flavour)
             result = {"image": str(image)}
             say(f"{project.show(image)}")
         case "kernel" | "uml":

@@ -11,6 +11,7 @@ from email.utils import parseaddr
 from pathlib import Path
 
 from tools.base.cli import ToolError
+from tools.base.patched import LAB
 
 from .common import Project, git_out
 from .groups import COVER
@@ -35,9 +36,9 @@ def series_problems(project: Project) -> list[str]:
                                                                if listed.count(n) > 1})]
     if not wrong and listed != sorted(listed):
         wrong.append("series has another order than the names, which `git am patches/*.patch` uses")
-    wrong += [f"patches/{path.name}: neither a patch nor the folder of cover letters"
+    wrong += [f"patches/{path.name}: neither a patch nor the folder of cover letters or of the laboratory"
               for path in sorted(project.patches.iterdir() if project.patches.is_dir() else [])
-              if path.suffix != ".patch" and path.name != COVER]
+              if path.suffix != ".patch" and path.name not in (COVER, Path(LAB).name)]
     return wrong
 
 

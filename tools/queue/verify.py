@@ -22,6 +22,7 @@ from .findings import Finding, measured, refusal
 from .groups import group_findings, read_groups
 from .kernel import OWN, unknown_options
 from .kselftests import KSELFTESTS
+from .lab import lab_findings
 from .scratch import applied, scratch_tree
 from .series import line_problems, message_problems, series_problems
 from .source import fetch
@@ -60,7 +61,8 @@ def verify(project: Project, kernel: str | None, again: bool = False) -> list[Fi
                      option_problems, project, linux),
             *(measured("page", page, page_problems, project, page, *how) for page, how in PAGES.items()),
             *cut_findings(project, linux, patches),
-            *checkpatch_findings(project, linux, patches, Stamps(project, again))]
+            *checkpatch_findings(project, linux, patches, Stamps(project, again)),
+            *lab_findings(project, linux, base, Stamps(project, again))]
 
 
 def cut_findings(project: Project, linux: Path, patches: Sequence[Path]) -> list[Finding]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.base.patched import DISK_MODEL, END, code_id, joined, left_by, of_patches
+from tools.base.patched import DISK_MODEL, END, LAB, code_id, joined, left_by, of_patches
 from tools.base.paths import ROOT
 
 BASE = "".join(f"line {n}\n" for n in range(1, 41))
@@ -122,3 +122,15 @@ def test_code_of_a_folder_has_another_name_only_when_a_file_there_changes(tmp_pa
 def test_the_line_of_a_page() -> None:
     assert of_patches("0123456789ab") == "Of the patches 0123456789ab."
     assert of_patches("0123456789ab", DISK_MODEL) == "Of drivers/block/null_blk of the patches 0123456789ab."
+
+
+def test_a_folder_of_patches_has_a_name_of_its_own(tmp_path: Path) -> None:
+    assert code_id(ROOT, series="no/such/folder") == code_id(ROOT, series="nor/this")
+    (tmp_path / "series").write_text("")
+    (tmp_path / "patches/lab").mkdir(parents=True)
+    before = code_id(tmp_path, series=LAB)
+    new = "diff --git a/block/x.c b/block/x.c\n--- /dev/null\n+++ b/block/x.c\n@@ -0,0 +1 @@\n+int x;\n"
+    (tmp_path / "patches/lab/0001-x.patch").write_text(new)
+    code_id.cache_clear()
+    assert code_id(tmp_path, series=LAB) != before
+    assert code_id(tmp_path) == code_id(tmp_path, series="none")

@@ -67,6 +67,9 @@ struct stream {
 	uint64_t period_ns;	/* 0 = greedy */
 	uint64_t start_ns;	/* after the common start */
 	uint64_t think_ns;	/* pause after each operation */
+	uint64_t burst;		/* operations between two pauses, 0 = no pauses */
+	uint64_t pause_ns;	/* longest of them; how long is drawn */
+	uint64_t swing;		/* bytes by which an operation is smaller or larger at most */
 	uint64_t fsync_every;	/* operations between two fsync, 0 = none */
 	uint64_t count;		/* operations to make, 0 = until the end */
 	uint64_t seed;
@@ -77,6 +80,7 @@ struct stream {
 	char *to;		/* file that gets what is read */
 	char *cgroup;		/* folder of the control group, NULL = that of loadgen */
 	bool create;		/* @file is new */
+	bool rewrite;		/* what is written has been read before, there */
 	uint64_t buffer_ns;	/* what is found to be later is lost, 0 = never */
 };
 
@@ -160,6 +164,9 @@ static void parse_stream(char *text, unsigned int line)
 		{ "period_ns", &s->period_ns },
 		{ "start_ns", &s->start_ns },
 		{ "think_ns", &s->think_ns },
+		{ "burst", &s->burst },
+		{ "pause_ns", &s->pause_ns },
+		{ "swing", &s->swing },
 		{ "fsync_every", &s->fsync_every },
 		{ "count", &s->count },
 		{ "seed", &s->seed },
@@ -174,6 +181,7 @@ static void parse_stream(char *text, unsigned int line)
 		{ "direct", &s->direct },
 		{ "catch_up", &s->catch_up },
 		{ "create", &s->create },
+		{ "rewrite", &s->rewrite },
 	};
 	const struct {
 		const char *key;
@@ -232,8 +240,10 @@ static void parse_stream(char *text, unsigned int line)
 		return;
 	if (!s->size || !s->nr_regions)
 		fail("job line %u: a stream needs size and regions", line);
+	if (s->swing >= s->size)
+		fail("job line %u: swing is not smaller than size", line);
 	for (unsigned int i = 0; i < s->nr_regions; i++)
-		if (s->regions[i].length < s->size)
+		if (s->regions[i].length < s->size + s->swing)
 			fail("job line %u: region %u is smaller than size", line, i);
 }
 
@@ -471,10 +481,13 @@ static bool next_place(const struct stream *s, struct cursor *c, uint64_t *offse
 		*offset = r->offset + draw(&c->random) % (r->length / s->size) * s->size;
 		return true;
 	}
-	if (c->pos[i] + s->size > r->length)
+	/* in steps of 1 KiB */
+	if (s->swing)
+		*size += draw(&c->random) % (2 * s->swing / 1024 + 1) * 1024 - s->swing;
+	if (c->pos[i] + *size > r->length)
 		c->pos[i] = 0;
 	*offset = r->offset + c->pos[i];
-	c->pos[i] += s->size;
+	c->pos[i] += *size;
 	return true;
 }
 
@@ -503,7 +516,7 @@ static void run_stream(const struct stream *s, uint64_t start_ns)
 {
 	struct cursor c = { .random = s->seed };
 	uint64_t end_ns = start_ns + job.duration_ns;
-	uint64_t largest = s->size;
+	uint64_t largest = s->size + s->swing;
 	uint64_t due = start_ns + s->start_ns;
 	uint64_t issue;
 	int flags = (s->write ? O_RDWR : O_RDONLY) | (s->direct ? O_DIRECT : 0) |
@@ -558,6 +571,8 @@ static void run_stream(const struct stream *s, uint64_t start_ns)
 		}
 		if (!next_place(s, &c, &offset, &size))
 			break;
+		if (s->rewrite)
+			transfer(fd, s, false, buf, offset, size);
 		transfer(fd, s, s->write, buf, offset, size);
 		if (to >= 0)
 			transfer(to, s, true, buf, copied, size);
@@ -571,6 +586,10 @@ static void run_stream(const struct stream *s, uint64_t start_ns)
 		issue = done;
 		if (s->think_ns) {
 			sleep_until(done + s->think_ns);
+			issue = now_ns();
+		}
+		if (s->burst && (c.nr + 1) % s->burst == 0) {
+			sleep_until(issue + draw(&c.random) % (s->pause_ns + 1));
 			issue = now_ns();
 		}
 		if (s->period_ns) {

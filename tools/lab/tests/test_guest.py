@@ -197,6 +197,31 @@ def test_reader_of_several_regions_takes_them_in_turn(guests: uml.Guests, tmp_pa
     assert [close(end - issue, 2 * MS) for _, issue, end, _ in reads] == [True] * 3 + [False] * 17
 
 
+def test_bursts_are_made_at_once_and_followed_by_a_pause(guests: uml.Guests, tmp_path: Path) -> None:
+    lines = ["stream size=4096 direct=1 burst=3 pause_ns=100000000 seed=1 regions=0:1048576"]
+    (reads,) = run_job(guests, tmp_path, lines, 1)
+    gaps = [after[1] - before[2] for before, after in zip(reads, reads[1:], strict=False)]
+    within, between = [gap for n, gap in enumerate(gaps, 1) if n % 3], gaps[2::3]
+    assert max(within) < CLOCK_READS_NS
+    assert max(between) <= 100 * MS + CLOCK_READS_NS
+    assert len(set(between)) > 3
+    assert max(between) > 50 * MS
+
+
+def test_sizes_swing_around_the_size_in_steps(guests: uml.Guests, tmp_path: Path) -> None:
+    lines = ["stream size=65536 swing=32768 seed=1 period_ns=20000000 regions=0:1073741824"]
+    (reads,) = run_job(guests, tmp_path, lines, 1)
+    sizes = [read[3] for read in reads]
+    assert min(sizes) >= 32768 and max(sizes) <= 98304
+    assert all(size % 1024 == 0 for size in sizes)
+    assert max(sizes) - min(sizes) > 32768
+
+
+def test_rewrite_reads_what_it_writes(guests: uml.Guests, tmp_path: Path) -> None:
+    (reads,) = run_job(guests, tmp_path, ["stream size=4096 direct=1 write=1 rewrite=1 regions=0:1048576"], 1)
+    assert close(reads[0][2] - reads[0][1], 4 * MS)
+
+
 def test_write_that_comes_later_than_the_buffer_has_place_is_lost(guests: uml.Guests, tmp_path: Path) -> None:
     """One is due each millisecond, and takes two; the buffer has place for 100."""
     line = "stream write=1 direct=1 size=4096 period_ns=1000000 catch_up=1 buffer_ns=100000000 regions=0:1048576"

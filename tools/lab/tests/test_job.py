@@ -268,3 +268,19 @@ def test_file_system_is_there_before_the_scheduler_is_chosen(disks: Path) -> Non
     places = [next(n for n, line in enumerate(lines) if what in line) for what in order]
     assert places == sorted(places)
     assert [line for line in lines if "file=/dev/disk/group1.0" in line and "regions=0:1048576" in line]
+
+
+def test_bursts_and_sizes_that_change_are_for_the_load_generator(disks: Path) -> None:
+    source = SCENARIO.replace("per_s = 50\n", "burst = 10\npause_ms = 1000\n", 1)
+    assert streams(source, disks)[-1].keys["burst"] == 10
+    assert streams(source, disks)[-1].keys["pause_ns"] == 1_000_000_000
+    # without a pause there is nothing after a burst
+    assert streams(SCENARIO, disks)[-1].keys["burst"] == 0
+    swinging = SCENARIO.replace("direct = true\n", 'swing = "512KiB"\nop = "rewrite"\n', 1)
+    first = streams(swinging, disks)[0]
+    assert (first.keys["swing"], first.keys["write"], first.keys["rewrite"]) == (512 * 1024, 1, 1)
+
+
+def test_a_swing_as_large_as_the_size_is_refused(disks: Path) -> None:
+    with pytest.raises(ScenarioError, match="group.0.swing: 1048576 bytes are not less than the size"):
+        streams(SCENARIO.replace("direct = true\n", 'swing = "1MiB"\n', 1), disks)

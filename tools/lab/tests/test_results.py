@@ -176,6 +176,19 @@ def test_page_says_of_which_patches_the_results_are(tmp_path: Path) -> None:
     assert "Of the patches aaaa, bbbb." in page.read_text()
 
 
+def test_page_of_the_laboratory_has_its_own_head_and_patches(tmp_path: Path) -> None:
+    loaded = schema.parse(Path("test.toml"), SCENARIO)
+    result = made_up(RATES)
+    result["kernel"]["lab"] = "cccc"
+    page = tmp_path / "page.md"
+    evaluation.write_lab([(result, loaded)], "# Head\n", page)
+    text = page.read_text()
+    assert text.startswith("# Head\n")
+    assert "\nOf the patches unknown.\nOf patches/lab of the patches cccc.\n" in text
+    assert "## test\n" in text
+    assert [path.name for path in tmp_path.iterdir()] == ["page.md"]
+
+
 def test_page_holds_the_cross_check(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     loaded = schema.parse(Path("test.toml"), SCENARIO)

@@ -103,3 +103,18 @@ def test_metrics_of_a_process() -> None:
 def test_ratio_is_slowest_to_fastest() -> None:
     assert metrics.reduce([97, 100, 99], "ratio") == 0.97
     assert metrics.reduce([], "ratio") == 0
+
+
+def test_deadlines_of_a_greedy_reader_are_met_by_the_reads_that_it_makes() -> None:
+    reads = records((0, 0, S, 1), (S, S, 2 * S + 1, 1), (3 * S, 3 * S, 3 * S, 1), (3 * S, 3 * S, 3 * S, 1))
+    result = stats.summarize(stream(period_ns=0), reads, 10 * S)
+    assert metrics.of_process(result, "met_percent", 10 * S) == 75
+    assert "misses" not in result
+    assert "met_percent" not in stats.summarize(stream(period_ns=0, deadline_ns=0), reads, 10 * S)
+    assert stats.summarize(stream(period_ns=0), records(), 10 * S)["met_percent"] == 0
+
+
+def test_quartiles() -> None:
+    result = stats.summarize(stream(), records(*((n * S, n * S, n * S + n * MS, 1) for n in range(1, 9))), 10 * S)
+    found = [metrics.of_process(result, f"latency_p{percent}_ms", 10 * S) for percent in (25, 50, 75)]
+    assert found == [2, 4, 6]

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0
+"""patches/lab: exported from a branch on the queue, checked on top of it, and no part of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.base.patched import LAB, code_id, of_patches
+from tools.queue import lab
+from tools.queue.common import Project
+from tools.queue.findings import Finding
+from tools.queue.scratch import applied, scratch_tree
+from tools.queue.source import fetch
+from tools.queue.stamps import Stamps
+from tools.queue.tests.trial import Queue
+from tools.queue.tree import queue_patches
+
+NEW = {"block/new.c": "int new;\n", "block/Makefile": "obj-y += new.o\n"}
+
+
+@pytest.fixture
+def on_a_branch(two_patches: Queue) -> Queue:
+    """A queue of two patches, and one on branch `lab`."""
+    two_patches.git("checkout", "-q", "-b", "lab")
+    two_patches.commit("block: three", NEW)
+    two_patches.git("checkout", "-q", "queue")
+    return two_patches
+
+
+def folder(queue: Queue) -> Path:
+    return queue.root / "patches/lab"
+
+
+def project(queue: Queue) -> Project:
+    return Project(queue.root, queue.root / "build", queue.cache)
+
+
+def findings(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
+    """What verify has of patches/lab, but for the build: there is no kernel."""
+    for name in ("base", "um", "lab", "lab-kunit"):
+        (queue.root / f"configs/{name}.config").write_text("")
+    monkeypatch.setattr(lab, "build_problems", lambda *_: [])
+    here = project(queue)
+    base = fetch(here, str(queue.kernel))
+    linux = scratch_tree(here, base)
+    applied(here, linux, base, queue_patches(here))
+    return lab.lab_findings(here, linux, base, Stamps(here, False))
+
+
+def test_export_writes_the_branch(on_a_branch: Queue) -> None:
+    series = (on_a_branch.root / "series").read_text()
+    assert "patches/lab: 1 patches, 1 of them changed" in on_a_branch.works("export")
+    assert [path.name for path in folder(on_a_branch).iterdir()] == ["0001-block-three.patch"]
+    assert (on_a_branch.root / "series").read_text() == series
+    assert "patches/lab: 1 patches, all as they were" in on_a_branch.works("export")
+
+
+def test_a_patch_that_is_gone_from_the_branch_goes(on_a_branch: Queue) -> None:
+    folder(on_a_branch).mkdir()
+    (folder(on_a_branch) / "0009-old.patch").write_text("")
+    on_a_branch.works("export")
+    assert [path.name for path in folder(on_a_branch).iterdir()] == ["0001-block-three.patch"]
+
+
+def test_without_a_branch_nothing_is_written(two_patches: Queue) -> None:
+    assert "lab" not in two_patches.works("export")
+    assert not folder(two_patches).exists()
+
+
+def test_a_branch_on_another_head_is_left(on_a_branch: Queue) -> None:
+    on_a_branch.works("export")
+    before = (folder(on_a_branch) / "0001-block-three.patch").read_bytes()
+    on_a_branch.commit("block: four", {"block/four.c": "int four;\n"})
+    assert "patches/lab: left as it is" in on_a_branch.works("export")
+    assert (folder(on_a_branch) / "0001-block-three.patch").read_bytes() == before
+
+
+def test_a_fixup_on_the_branch_is_refused(on_a_branch: Queue) -> None:
+    on_a_branch.git("checkout", "-q", "lab")
+    on_a_branch.commit("fixup! block: three", {"block/new.c": "int newer;\n"})
+    on_a_branch.git("checkout", "-q", "queue")
+    assert "branch lab has an unfinished fixup" in on_a_branch.fails("export")
+
+
+def test_verify_looks_at_them_on_top_of_the_queue(on_a_branch: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_a_branch.works("export")
+    found = findings(on_a_branch, monkeypatch)
+    assert [finding for finding in found if not finding.ok] == []
+    checks = {"message", "lines", "git am", "export", "page", "checkpatch", "builds"}
+    assert checks == {finding.check for finding in found}
+
+
+def test_verify_says_which_does_not_apply(on_a_branch: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_a_branch.works("export")
+    patch = folder(on_a_branch) / "0001-block-three.patch"
+    patch.write_text(patch.read_text().replace("block/new.c", "block/elevator.c"))  # which is there
+    failed = [finding for finding in findings(on_a_branch, monkeypatch) if not finding.ok]
+    assert [finding.check for finding in failed] == ["git am"]
+    assert "patches/lab/0001-block-three.patch does not apply" in failed[0].problems[0]
+
+
+def test_verify_sees_a_patch_that_export_would_write_differently(
+        on_a_branch: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_a_branch.works("export")
+    patch = folder(on_a_branch) / "0001-block-three.patch"
+    patch.rename(folder(on_a_branch) / "0001-block-third.patch")
+    failed = [finding for finding in findings(on_a_branch, monkeypatch) if not finding.ok]
+    assert [finding.check for finding in failed] == ["export"]
+
+
+def test_verify_sees_a_page_of_other_patches(on_a_branch: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_a_branch.works("export")
+    page = on_a_branch.root / lab.PAGE
+    page.parent.mkdir(parents=True)
+    page.write_text("Of patches/lab of the patches 0.\n")
+    failed = [finding for finding in findings(on_a_branch, monkeypatch) if not finding.ok]
+    assert [(finding.check, finding.subject) for finding in failed] == [("page", lab.PAGE)]
+    page.write_text(f"{of_patches(code_id(on_a_branch.root, series=LAB), LAB)}\n")
+    assert [finding for finding in findings(on_a_branch, monkeypatch) if not finding.ok] == []
+
+
+def test_a_queue_without_them_has_no_findings(two_patches: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert findings(two_patches, monkeypatch) == []
+
+
+def test_building_without_them_is_one_line(two_patches: Queue) -> None:
+    assert "patches/lab has no patches" in two_patches.fails("uml", "--flavour", "um-lab")
