@@ -39,6 +39,8 @@ SHOWN = [
     ("reserved-too-much", "^cfq", 30),
     ("beside-realtime", "^cfq", 20),
     ("drive-priority", "^(cfq|mq|bfq).* N=(14|20)", 20),
+    ("dependent-reads", "^(cfq|mq).* beside=(nobody|readers|writers)", 60),
+    ("priorities", "^cfq", 30),
     ("syncer", "^(cfq|bfq).* beside=(readers|writers|both)", 60),
 ]
 
@@ -50,6 +52,8 @@ LONG = {
     "mixed-load": "its expectations compare all runs: minutes",
     "patience": "10 MiB/s for best effort are not reached: evaluation.md",
     "over-provisioning": "its expectations compare all runs: minutes",
+    "reader-or-writer": "two fifths for the reader are not reached: evaluation.md",
+    "streamed-readers": "its expectations compare all runs: minutes",
     "recorder": "its expectations compare all runs, and on btrfs frames are lost: evaluation.md",
     "recorder-reserved": "its expectations compare all runs, and 0.8 s are not reached: evaluation.md",
     "work-conservation": "its expectations compare all runs: minutes",

@@ -228,6 +228,19 @@ def test_synchronous_read_takes_the_disk_from_writeback(guests: uml.Guests, tmp_
     assert seen.counters["dispatched_BE"] > 1200
 
 
+def test_writeback_that_may_send_nothing_does_not_have_the_disk(guests: uml.Guests, tmp_path: Path) -> None:
+    """Alone it fills the drive. Who comes then goes next, and not when the slice is over in which nothing was sent."""
+    streams = [f"stream write=1 size=131072 {at(0, 4 * GIB)}"]
+    reader = f"{READER} random=1 count=1"
+    streams += [f"{reader} seed={n} start_ns={(500 + 211 * n) * MS} {at(8, 4 * GIB)}" for n in range(1, 9)]
+    seen = run(guests, tmp_path, streams, ms=2500, trace="notify", disk=simulated("barracuda-7200.11", 31))
+    assert max(m.said.values["drive"] for m in seen.log if m.said.verb == "dispatch") == 31
+    for n in range(8):
+        came = (500 + 211 * (n + 1)) * MS
+        ends = [m.said for m in seen.log if m.said.verb == "slice end" and came < m.time < came + 60 * MS]
+        assert ends and all(end.sync or end.values["dispatched"] for end in ends)
+
+
 def test_readers_that_pause_leave_writeback_its_share(guests: uml.Guests, tmp_path: Path) -> None:
     """Eight readers want an eighth of the disk each, and find it with writeback; a ninth is everybody's."""
     streams = [f"stream write=1 random=1 size=4096 seed=1 {at(0, GIB)}"]
