@@ -14,6 +14,8 @@
 
 /* BLK_TN_MESSAGE, which is of a type (u64) that user space does not have */
 #define MESSAGE		(__BLK_TN_MESSAGE | BLK_TC_NOTIFY << BLK_TC_SHIFT)
+/* What is before the text of one that tells its control group. */
+#define CGROUP_BYTES	8
 
 /* The next four bytes that may begin a record; how many others were skipped. */
 static int find_record(__u32 *magic, unsigned long *skipped)
@@ -52,7 +54,7 @@ int main(void)
 
 	while (find_record(&t.v1.magic, &skipped)) {
 		unsigned long long action;
-		unsigned int pid, len;
+		unsigned int pid, len, cgroup;
 
 		if (fread((char *)&t + magic, sizeof(t.v1) - magic, 1, stdin) != 1)
 			return cut_off();
@@ -71,9 +73,13 @@ int main(void)
 		records++;
 		if (!action)
 			skipped += sizeof(t.v1);
-		if ((__u32)action == MESSAGE)
+		if (((__u32)action & ~__BLK_TN_CGROUP) != MESSAGE)
+			continue;
+		/* Some kernels put it there unasked. */
+		cgroup = action & __BLK_TN_CGROUP ? CGROUP_BYTES : 0;
+		if (len >= cgroup)
 			printf("%llu %u %.*s\n", (unsigned long long)t.v1.time,
-			       pid, (int)len, data);
+			       pid, (int)(len - cgroup), data + cgroup);
 	}
 	if (!records) {
 		fprintf(stderr, "cfq_messages: no block trace\n");
