@@ -248,7 +248,8 @@ def test_a_missing_letter_is_told(letter: Queue) -> None:
 
 def test_the_letter_that_there_was_of_all_is_no_letter(letter: Queue) -> None:
     (letter.root / "patches/cover-letter.txt").write_text(LETTER)
-    assert "     patches/cover-letter.txt: neither a patch nor the folder of cover letters or of the laboratory" in check(letter, "cover")
+    wanted = "     patches/cover-letter.txt: neither a patch nor the folder of cover letters or of the laboratory"
+    assert wanted in check(letter, "cover")
 
 
 def test_the_whole_letter_is_written(stacked: Queue) -> None:
