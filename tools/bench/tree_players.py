@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from array import array
 from pathlib import Path
 from typing import NamedTuple
 
 from tools.base.cli import ToolError
+from tools.lab.stats import FIELDS, read_records
 from tools.lab.units import GIB, MIB, NSEC_PER_MSEC, NSEC_PER_SEC, bw_ioprio
 
 PLAYERS = 16
@@ -15,7 +15,6 @@ FAST = 10  # of them read 3 MiB/s, the others 1 MiB/s
 DEADLINE_MS = 1000
 FROM, TO = 0.02, 0.66  # of the disk: where the ageing has put its media files
 LENGTH = 4 * GIB
-FIELDS = 4  # of a record: due, issued, returned, bytes
 
 
 class Judged(NamedTuple):
@@ -55,7 +54,7 @@ def judge(folder: Path, duration_s: int) -> Judged:
                         if (folder / "error").is_file() else "the players did not come to their end")
     reads = late = longest = 0
     for number in range(PLAYERS):
-        records = array("Q", (folder / f"{number}.bin").read_bytes())
+        records = read_records(folder / f"{number}.bin")
         waits = [end - due for due, end in zip(records[0::FIELDS], records[2::FIELDS], strict=True)]
         expected = -(-(duration_s * NSEC_PER_SEC - start_ns(number)) // NSEC_PER_SEC)
         in_time = sum(wait <= DEADLINE_MS * NSEC_PER_MSEC for wait in waits)

@@ -60,7 +60,7 @@ FLAVOURS = {
                     "bzImage", "arch/x86/boot/bzImage", 2300,
                     (*NOT_INLINED, *(f"GCOV_PROFILE_{name}.o=y" for name in PROFILED))),
     "fixes": Flavour("fixes", "x86_64", "kernel-fixes", ("base", "x86", "fixes"),
-                     "bzImage", "arch/x86/boot/bzImage", 1000, modules="selftests/fixes/module"),
+                     "bzImage", "arch/x86/boot/bzImage", 2200, modules="selftests/fixes/module"),
     "um": Flavour("um", "um", "uml", ("base", "um"), "linux", "linux", 1400),
     "um-lab": Flavour("um-lab", "um", "uml-lab", ("base", "um", "lab"), "linux", "linux", 1400),
     "um-lab-kunit": Flavour("um-lab-kunit", "um", "uml-lab-kunit", ("base", "um", "kunit", "lab", "lab-kunit"),
