@@ -334,6 +334,14 @@ cfq_trace_end()
 		cfq_fail "cfq_messages does not find the first message"
 }
 
+# cfq_trace_shown FILE: whether blkparse, whose output FILE is, shows messages. Some
+# kernels put a control group into each, unasked, and a blkparse that does not know
+# these drops them.
+cfq_trace_shown()
+{
+	grep -q cfq-trace-runs "$1"
+}
+
 # cfq_trace_whole COMMAND...: COMMAND, which traces, again as long as something of
 # the trace is lost
 cfq_trace_whole()

@@ -11,6 +11,7 @@ cfq_device rotational=1 hw_queue_depth=1
 
 cfq_trace "$CFQ_TMP" dd if="$CFQ_DEV" of=/dev/null bs=64k count=50 iflag=direct \
 	status=none
+cfq_trace_shown "$CFQ_TMP/trace" || cfq_skip "blkparse drops this kernel's messages"
 
 for message in 'slice start length_us [0-9]+' \
 	       'dispatch [0-9]+[+]128 queued [0-9]+'; do

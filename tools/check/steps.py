@@ -99,7 +99,7 @@ def steps() -> list[Step]:
         pytest_step("blktests", [ROOT / "selftests/blktests"]),
         Step("verify", [*QUEUE, "--json", "verify"], by_findings),
         Step("bisect", [*QUEUE, "--json", "bisect-check"], by_findings),
-        pytest_step("heads", [ROOT / "selftests/heads"], ("heads",), extra=True),
+        pytest_step("heads", [ROOT / "selftests/heads"], ("heads",)),
         kunit_step(),
         pytest_step("uml", [ROOT / "selftests/uml"], ("uml",)),
         unchanged_step(),

@@ -124,6 +124,14 @@ bool attributes_set(int at, const char *name, const char *attribute,
 	return !lsetxattr(place.path, attribute, value, size, 0);
 }
 
+bool attributes_has(int at, const char *name, const char *attribute)
+{
+	struct place place;
+
+	find_place(at, name, &place);
+	return get(&place, attribute, NULL, 0) >= 0;
+}
+
 void attributes_remove(int at, const char *name, const char *attribute)
 {
 	struct place place;

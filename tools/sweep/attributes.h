@@ -6,6 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define ATTRIBUTE_ACL "system.posix_acl_access"
+/* Of a directory: the ACL of what is made in it. */
+#define ATTRIBUTE_ACL_INHERITED "system.posix_acl_default"
+
 /* Takes one; returns false with errno set to end. */
 typedef bool (*attribute_taker)(const char *name, const void *value, size_t size, void *user);
 
@@ -22,6 +26,9 @@ bool attributes_each(int at, const char *name, attribute_taker take, void *user)
 /* Set one.  Returns false with errno set. */
 bool attributes_set(int at, const char *name, const char *attribute,
 		    const void *value, size_t size);
+
+/* Is there such a one, as far as this user is told? */
+bool attributes_has(int at, const char *name, const char *attribute);
 
 /* Remove one, if it is there. */
 void attributes_remove(int at, const char *name, const char *attribute);

@@ -21,10 +21,10 @@
 struct target {
 	int folder;
 	const char *name;
+	/* which of these the original has */
 	bool has_acl;
+	bool has_inherited_acl;
 };
-
-static const char acl[] = "system.posix_acl_access";
 
 /* Some are for root only, and some file systems have none. */
 static bool may_be_left_out(int error)
@@ -36,8 +36,8 @@ static bool set_attribute(const char *name, const void *value, size_t size, void
 {
 	struct target *target = user;
 
-	if (!strcmp(name, acl))
-		target->has_acl = true;
+	target->has_acl |= !strcmp(name, ATTRIBUTE_ACL);
+	target->has_inherited_acl |= !strcmp(name, ATTRIBUTE_ACL_INHERITED);
 	return attributes_set(target->folder, target->name, name, value, size) ||
 	       may_be_left_out(errno);
 }
@@ -71,8 +71,16 @@ static bool set_times(const struct stat *status, int folder, const char *name)
 			 futimens(folder, times));
 }
 
+static void remove_acls(const struct stat *status, const struct target *target)
+{
+	if (!target->has_acl && !S_ISLNK(status->st_mode))
+		attributes_remove(target->folder, target->name, ATTRIBUTE_ACL);
+	if (!target->has_inherited_acl && S_ISDIR(status->st_mode))
+		attributes_remove(target->folder, target->name, ATTRIBUTE_ACL_INHERITED);
+}
+
 failure copy_attributes(int at, const char *from, const struct stat *status, int folder,
-			const char *name)
+			const char *name, bool has_acl)
 {
 	struct target target = { .folder = folder, .name = name };
 	bool is_owned = set_owner(status, folder, name);
@@ -80,9 +88,8 @@ failure copy_attributes(int at, const char *from, const struct stat *status, int
 	/* after the owner, whose change takes capabilities away */
 	if (!attributes_each(at, from, set_attribute, &target))
 		return "copy the extended attributes of";
-	/* one that came from the folder is not the original's */
-	if (!target.has_acl && !S_ISLNK(status->st_mode))
-		attributes_remove(folder, name, acl);
+	if (has_acl)
+		remove_acls(status, &target);
 	if (!set_mode(status, is_owned, folder, name))
 		return "set the mode of the copy of";
 	if (!set_times(status, folder, name))
@@ -189,7 +196,8 @@ static failure copy_data(int from, int to, const struct stat *status)
 	return why;
 }
 
-failure copy_file(int fd, const struct stat *status, int folder, const char *name)
+failure copy_file(int fd, const struct stat *status, int folder, const char *name,
+		  bool gives_acl)
 {
 	struct output output;
 	failure why;
@@ -198,7 +206,7 @@ failure copy_file(int fd, const struct stat *status, int folder, const char *nam
 		return "create the copy of";
 	why = copy_data(fd, output.fd, status);
 	if (!why)
-		why = copy_attributes(fd, "", status, output.fd, "");
+		why = copy_attributes(fd, "", status, output.fd, "", gives_acl);
 	if (!why && !output_commit(&output, name))
 		return "give its name to the copy of";
 	if (why)
@@ -220,7 +228,7 @@ static bool make_symlink(int at, const char *from, int folder, const char *name)
 }
 
 failure copy_special(int at, const char *from, const struct stat *status, int folder,
-		     const char *name)
+		     const char *name, bool gives_acl)
 {
 	struct output output;
 	failure why = NULL;
@@ -235,7 +243,7 @@ failure copy_special(int at, const char *from, const struct stat *status, int fo
 	if (!made)
 		why = "create the copy of";
 	if (!why)
-		why = copy_attributes(at, from, status, folder, output.temporary);
+		why = copy_attributes(at, from, status, folder, output.temporary, gives_acl);
 	if (!why && !output_commit(&output, name))
 		return "give its name to the copy of";
 	if (why)

@@ -14,12 +14,14 @@ typedef const char *failure;
  * @fd: the file
  * @status: its status
  * @folder, @name: where to; what is there is replaced when the copy is complete
+ * @gives_acl: does @folder give an ACL to what is made in it?
  */
-failure copy_file(int fd, const struct stat *status, int folder, const char *name);
+failure copy_file(int fd, const struct stat *status, int folder, const char *name,
+		  bool gives_acl);
 
 /* Copy a symbolic link, device, FIFO or socket: @at, @from: where it is. */
 failure copy_special(int at, const char *from, const struct stat *status, int folder,
-		     const char *name);
+		     const char *name, bool gives_acl);
 
 /* Make @name another name of the file @target in @target_folder. */
 failure copy_link(int target_folder, const char *target, int folder, const char *name);
@@ -29,10 +31,11 @@ failure copy_link(int target_folder, const char *target, int folder, const char 
  * @at, @from: of which file; an empty @from: @at itself
  * @status: its status
  * @folder, @name: to which, likewise
+ * @has_acl: may it have ACLs that are not those of the original?
  *
  * As with cp -a, what this user or the file system may not have is left out.
  */
 failure copy_attributes(int at, const char *from, const struct stat *status, int folder,
-			const char *name);
+			const char *name, bool has_acl);
 
 #endif

@@ -8,12 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attributes.h"
 #include "destination.h"
 #include "program.h"
 
 static struct {
 	char *path;
 	int fd;
+	bool gives_acl;
 } kept = { .fd = -1 };
 
 /* As much of the path as the kernel takes at a time, up to a slash. */
@@ -85,9 +87,16 @@ int destination_folder(const char *path, const char **name)
 		return kept.fd;
 	destination_end();
 	kept.fd = open_chunks(path, length);
-	if (kept.fd >= 0)
+	if (kept.fd >= 0) {
 		kept.path = need(strndup(path, length));
+		kept.gives_acl = attributes_has(kept.fd, ".", ATTRIBUTE_ACL_INHERITED);
+	}
 	return kept.fd;
+}
+
+bool destination_gives_acl(void)
+{
+	return kept.gives_acl;
 }
 
 void destination_end(void)

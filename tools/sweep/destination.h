@@ -3,6 +3,8 @@
 #ifndef SWEEP_DESTINATION_H
 #define SWEEP_DESTINATION_H
 
+#include <stdbool.h>
+
 /**
  * destination_open() - open the directory of a path
  * @path: of any length
@@ -19,6 +21,9 @@ int destination_open(const char *path, const char **name);
  * the next call.
  */
 int destination_folder(const char *path, const char **name);
+
+/* Does what is made in the directory that is kept get an ACL from it? */
+bool destination_gives_acl(void);
 
 /* Close what is kept. */
 void destination_end(void);

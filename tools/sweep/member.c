@@ -1,53 +1,80 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Members of an archive. */
+/* Members of an archive, written by libarchive in the pax format. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <limits.h>
-#include <pwd.h>
-#include <stdio.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "attributes.h"
 #include "data.h"
 #include "member.h"
-#include "pax.h"
 #include "program.h"
 
-static const char zeros[64 << 10];
+/* Of tapes, where a write is a record; elsewhere what fits into a pipe goes at once. */
+#define RECORD 10240
+#define RECORDS 6
+
+/* Holes are written as zeros, which libarchive leaves out. */
+static const char zeros[DATA_CHUNK];
 
 /* --- the archive ----------------------------------------------------------- */
 
-void writer_begin(struct writer *writer, int fd)
+static int bytes_at_once(int fd)
 {
-	memset(writer, 0, sizeof(*writer));
-	stream_begin(&writer->stream, fd);
+	struct stat status;
+
+	return fstat(fd, &status) || S_ISCHR(status.st_mode) ? RECORD : RECORD * RECORDS;
 }
 
-/* Once: all that follows fails again. */
-static enum member_result broken(struct writer *writer)
+void writer_begin(struct writer *writer, int fd)
 {
+	struct archive *archive = need(archive_write_new());
+
+	/* names are bytes; those that are UTF-8 need no mark in the archive */
+	setlocale(LC_CTYPE, "C.UTF-8");
+	writer->archive = archive;
+	writer->is_broken = false;
+	writer->names = need(archive_read_disk_new());
+	writer->member = need(archive_entry_new2(archive));
+	writer->buffer = need(malloc(DATA_CHUNK));
+	/* SCHILY: the header for extended attributes that tar knows */
+	if (archive_write_set_format_pax(archive) != ARCHIVE_OK ||
+	    archive_write_set_format_option(archive, "pax", "xattrheader", "SCHILY") != ARCHIVE_OK ||
+	    archive_read_disk_set_standard_lookup(writer->names) != ARCHIVE_OK ||
+	    archive_write_set_bytes_per_block(archive, bytes_at_once(fd)) != ARCHIVE_OK ||
+	    archive_write_set_bytes_in_last_block(archive, RECORD) != ARCHIVE_OK ||
+	    archive_write_open_fd(archive, fd) != ARCHIVE_OK) {
+		say("cannot write the archive: %s", archive_error_string(archive));
+		exit(MEMBER_FAILED);
+	}
+}
+
+/* Once: closing it fails again. */
+static void say_broken(struct writer *writer)
+{
+	int error = archive_errno(writer->archive);
+
 	if (!writer->is_broken)
-		say("cannot write the archive: %s", strerror(writer->stream.error));
+		say("cannot write the archive: %s", error > 0 ? strerror(error) :
+		    archive_error_string(writer->archive));
 	writer->is_broken = true;
-	return MEMBER_FATAL;
 }
 
 bool writer_end(struct writer *writer)
 {
-	bool good = pax_end(&writer->stream);
+	bool good = archive_write_close(writer->archive) == ARCHIVE_OK;
 
-	if (!stream_end(&writer->stream) || !good) {
-		broken(writer);
-		good = false;
-	}
-	for (size_t i = 0; i < OWNERS; i++) {
-		free(writer->users[i].name);
-		free(writer->groups[i].name);
-	}
+	if (!good)
+		say_broken(writer);
+	archive_entry_free(writer->member);
+	archive_write_free(writer->archive);
+	archive_read_free(writer->names);
+	free(writer->buffer);
 	return good;
 }
 
@@ -80,55 +107,54 @@ const char *member_name(const char *path)
 	return *name ? name : ".";
 }
 
-/* --- owners ---------------------------------------------------------------- */
-
-static const char *user_of(uid_t id)
-{
-	const struct passwd *found = getpwuid(id);
-
-	return found ? found->pw_name : NULL;
-}
-
-static const char *group_of(gid_t id)
-{
-	const struct group *found = getgrgid(id);
-
-	return found ? found->gr_name : NULL;
-}
-
-static const char *name_of(struct owner *owners, unsigned int id,
-			   const char *(*look_up)(unsigned int id))
-{
-	struct owner *owner = &owners[id % OWNERS];
-	const char *name;
-
-	if (owner->is_known && owner->id == id)
-		return owner->name;
-	free(owner->name);
-	name = look_up(id);
-	*owner = (struct owner){
-		.is_known = true, .id = id, .name = name ? need(strdup(name)) : NULL,
-	};
-	return owner->name;
-}
-
 /* --- members --------------------------------------------------------------- */
 
 static bool add_attribute(const char *name, const void *value, size_t size, void *user)
 {
-	pax_add_attribute(user, name, value, size);
+	archive_entry_xattr_add_entry(user, name, value, size);
 	return true;
 }
 
-/* Neither times but the last change nor numbers of inodes: they are of this disk. */
-static void make_member(struct writer *writer, const char *name, const struct stat *status,
-			struct pax *pax)
+/* libarchive 3.6 writes parts of a second before 1970 as if they were behind the second. */
+static long nanoseconds(const struct timespec *time)
 {
-	*pax = (struct pax){
-		.name = name, .status = status,
-		.user = name_of(writer->users, status->st_uid, user_of),
-		.group = name_of(writer->groups, status->st_gid, group_of),
-	};
+	return time->tv_sec < 0 ? 0 : time->tv_nsec;
+}
+
+/* Neither times but the last change nor numbers of inodes: they are of this disk. */
+static struct archive_entry *make_member(struct writer *writer, const char *path,
+					 const struct stat *status)
+{
+	struct archive_entry *member = archive_entry_clear(writer->member);
+
+	archive_entry_set_pathname(member, member_name(path));
+	archive_entry_set_filetype(member, status->st_mode & S_IFMT);
+	archive_entry_set_perm(member, status->st_mode & 07777);
+	archive_entry_set_uid(member, status->st_uid);
+	archive_entry_set_gid(member, status->st_gid);
+	archive_entry_set_uname(member, archive_read_disk_uname(writer->names, status->st_uid));
+	archive_entry_set_gname(member, archive_read_disk_gname(writer->names, status->st_gid));
+	archive_entry_set_mtime(member, status->st_mtim.tv_sec, nanoseconds(&status->st_mtim));
+	if (S_ISCHR(status->st_mode) || S_ISBLK(status->st_mode))
+		archive_entry_set_rdev(member, status->st_rdev);
+	return member;
+}
+
+static enum member_result write_header(struct writer *writer, struct archive_entry *member,
+				       const char *path)
+{
+	int result = archive_write_header(writer->archive, member);
+
+	if (result == ARCHIVE_FATAL) {
+		say_broken(writer);
+		return MEMBER_FATAL;
+	}
+	if (result == ARCHIVE_FAILED) {
+		say("cannot archive '%s': %s", path, archive_error_string(writer->archive));
+		return MEMBER_FAILED;
+	}
+	/* a warning is about a name that is no UTF-8, which is written nevertheless */
+	return MEMBER_WRITTEN;
 }
 
 static enum member_result cannot(const char *what, const char *path)
@@ -142,86 +168,74 @@ static enum member_result worse(enum member_result a, enum member_result b)
 	return a > b ? a : b;
 }
 
-static enum member_result write_header(struct writer *writer, struct pax *pax)
+static enum member_result add_attributes(struct archive_entry *member, int at,
+					 const char *name, const char *path)
 {
-	return pax_write(pax, &writer->stream) ? MEMBER_WRITTEN : broken(writer);
-}
-
-static enum member_result add_attributes(struct pax *pax, int at, const char *name,
-					 const char *path)
-{
-	if (attributes_each(at, name, add_attribute, pax))
+	if (attributes_each(at, name, add_attribute, member))
 		return MEMBER_WRITTEN;
 	return cannot("read the extended attributes of", path);
 }
 
-static bool read_target(int at, const char *name, char target[PATH_MAX])
+static bool add_target(struct archive_entry *member, int at, const char *name)
 {
-	ssize_t length = readlinkat(at, name, target, PATH_MAX - 1);
+	char target[PATH_MAX];
+	ssize_t length = readlinkat(at, name, target, sizeof(target) - 1);
 
 	if (length < 0)
 		return false;
 	target[length] = '\0';
+	archive_entry_set_symlink(member, target);
 	return true;
-}
-
-/* The name of a directory ends with a slash. */
-static char *folder_name(const char *path)
-{
-	const char *name = member_name(path);
-	char *with_slash;
-
-	if (asprintf(&with_slash, "%s%s", name, name[strlen(name) - 1] == '/' ? "" : "/") < 0)
-		need(NULL);
-	return with_slash;
 }
 
 enum member_result member_write(struct writer *writer, int at, const char *name,
 				const char *path, const struct stat *status)
 {
+	struct archive_entry *member = make_member(writer, path, status);
 	enum member_result result;
-	char target[PATH_MAX];
-	char *folder = NULL;
-	struct pax pax;
 
-	if (S_ISLNK(status->st_mode) && !read_target(at, name, target))
+	if (S_ISLNK(status->st_mode) && !add_target(member, at, name))
 		return cannot("read", path);
-	if (S_ISDIR(status->st_mode))
-		folder = folder_name(path);
-	make_member(writer, folder ? folder : member_name(path), status, &pax);
-	if (S_ISLNK(status->st_mode))
-		pax.link = target;
-	result = add_attributes(&pax, at, name, path);
-	result = worse(result, write_header(writer, &pax));
-	pax_free(&pax);
-	free(folder);
-	return result;
+	result = add_attributes(member, at, name, path);
+	return worse(result, write_header(writer, member, path));
 }
 
 enum member_result member_write_link(struct writer *writer, const char *path,
 				     const char *target, const struct stat *status)
 {
-	enum member_result result;
-	struct pax pax;
+	struct archive_entry *member = make_member(writer, path, status);
 
-	make_member(writer, member_name(path), status, &pax);
-	pax.type = '1';
-	pax.link = target;
-	result = write_header(writer, &pax);
-	pax_free(&pax);
-	return result;
+	archive_entry_set_hardlink(member, target);
+	archive_entry_unset_size(member);
+	return write_header(writer, member, path);
 }
 
 /* --- data ------------------------------------------------------------------ */
 
-static bool put_zeros(struct writer *writer, off_t count)
+static void add_parts(struct archive_entry *member, int fd, off_t size)
 {
-	off_t part;
+	off_t begin, end = 0;
 
-	for (; count; count -= part) {
-		part = count < (off_t)sizeof(zeros) ? count : (off_t)sizeof(zeros);
-		if (!stream_put(&writer->stream, zeros, (size_t)part))
+	for (begin = data_next(fd, 0, size, &end); begin < size;
+	     begin = data_next(fd, end, size, &end))
+		archive_entry_sparse_add_entry(member, begin, end - begin);
+	if (!archive_entry_sparse_count(member))
+		archive_entry_sparse_add_entry(member, 0, 0);
+}
+
+static bool put(struct writer *writer, const char *bytes, off_t count)
+{
+	ssize_t done;
+
+	for (; count; count -= done) {
+		done = archive_write_data(writer->archive, bytes,
+					  (size_t)(count < DATA_CHUNK ? count : DATA_CHUNK));
+		if (done <= 0) {
+			say_broken(writer);
 			return false;
+		}
+		if (bytes != zeros)
+			bytes += done;
 	}
 	return true;
 }
@@ -237,154 +251,64 @@ static enum member_result put_rest(struct writer *writer, const char *path, off_
 	else
 		say("'%s' was shortened while it was read: %lld zeros are at its end",
 		    path, (long long)count);
-	return put_zeros(writer, count) ? result : broken(writer);
+	return put(writer, zeros, count) ? result : MEMBER_FATAL;
 }
 
-/* @left: bytes of all parts from here on */
 static enum member_result put_part(struct writer *writer, int fd, const char *path,
-				   off_t from, off_t end, off_t left)
+				   off_t from, off_t end, off_t size)
 {
-	size_t room;
 	ssize_t got;
-	char *to;
 
-	for (; from < end; from += got, left -= got) {
-		to = stream_room(&writer->stream, &room);
-		if (!to)
-			return broken(writer);
-		if ((off_t)room > end - from)
-			room = (size_t)(end - from);
-		got = pread(fd, to, room, from);
+	while (from < end) {
+		got = pread(fd, writer->buffer,
+			    (size_t)(end - from < DATA_CHUNK ? end - from : DATA_CHUNK), from);
 		if (got <= 0)
-			return put_rest(writer, path, left, got);
-		stream_took(&writer->stream, (size_t)got);
+			return put_rest(writer, path, size - from, got);
+		if (!put(writer, writer->buffer, got))
+			return MEMBER_FATAL;
 		progress_step((uint64_t)got);
+		from += got;
 	}
 	return MEMBER_WRITTEN;
 }
 
-static enum member_result put_whole(struct writer *writer, int fd, const char *path,
-				    const struct stat *status, struct pax *pax)
-{
-	enum member_result result = write_header(writer, pax);
-
-	if (result == MEMBER_WRITTEN)
-		result = put_part(writer, fd, path, 0, status->st_size, status->st_size);
-	return result;
-}
-
-/* --- files with holes ------------------------------------------------------ */
-
-/* Parts with data, and the text of GNU tar's format 1.0 that is before them. */
-struct map {
-	struct part {
-		off_t begin;
-		off_t length;
-	} *parts;
-	size_t count;
-	off_t bytes;
-	char *text;
-	size_t length;
-};
-
-static void add_part(struct map *map, off_t begin, off_t length)
-{
-	map->parts = need(reallocarray(map->parts, map->count + 1, sizeof(*map->parts)));
-	map->parts[map->count++] = (struct part){ begin, length };
-	map->bytes += length;
-}
-
-static void make_map(struct map *map, int fd, off_t size)
-{
-	off_t begin, end = 0;
-	FILE *out;
-
-	*map = (struct map){ 0 };
-	for (begin = data_next(fd, 0, size, &end); begin < size;
-	     begin = data_next(fd, end, size, &end))
-		add_part(map, begin, end - begin);
-	/* a part without bytes says how long the file is */
-	if (!map->count || map->parts[map->count - 1].begin + map->parts[map->count - 1].length < size)
-		add_part(map, size, 0);
-	out = need(open_memstream(&map->text, &map->length));
-	fprintf(out, "%zu\n", map->count);
-	for (size_t i = 0; i < map->count; i++)
-		fprintf(out, "%lld\n%lld\n", (long long)map->parts[i].begin,
-			(long long)map->parts[i].length);
-	for (long at = ftell(out); at % PAX_BLOCK; at++)
-		fputc(0, out);
-	if (fclose(out))
-		need(NULL);
-}
-
-static enum member_result put_parts(struct writer *writer, int fd, const char *path,
-				    const struct map *map)
+/* In the parts that the header tells, with the holes between. */
+static enum member_result put_sparse(struct writer *writer, int fd, const char *path,
+				     struct archive_entry *member, off_t size)
 {
 	enum member_result result = MEMBER_WRITTEN;
-	off_t left = map->bytes;
+	la_int64_t begin, length;
+	off_t at = 0;
 
-	if (!stream_put(&writer->stream, map->text, map->length))
-		return broken(writer);
-	for (size_t i = 0; i < map->count && result == MEMBER_WRITTEN; i++) {
-		const struct part *part = &map->parts[i];
-
-		result = put_part(writer, fd, path, part->begin, part->begin + part->length, left);
-		left -= part->length;
+	archive_entry_sparse_reset(member);
+	while (archive_entry_sparse_next(member, &begin, &length) == ARCHIVE_OK) {
+		if (!put(writer, zeros, begin - at))
+			return MEMBER_FATAL;
+		at = begin + length;
+		result = put_part(writer, fd, path, begin, at, size);
+		if (result != MEMBER_WRITTEN)
+			return result;
 	}
-	return result;
-}
-
-/* Those who do not know the format extract what is in the archive, under this name. */
-static char *name_of_sparse(const char *path)
-{
-	const char *name = member_name(path), *slash = strrchr(name, '/');
-	int length = slash ? (int)(slash - name) + 1 : 0;
-	char *other;
-
-	if (asprintf(&other, "%.*sGNUSparseFile.0/%s", length, name, name + length) < 0)
-		need(NULL);
-	return other;
-}
-
-static enum member_result put_sparse(struct writer *writer, int fd, const char *path,
-				     const struct stat *status, struct pax *pax)
-{
-	const char *name = pax->name;
-	char *other = name_of_sparse(path);
-	enum member_result result;
-	struct map map;
-
-	make_map(&map, fd, status->st_size);
-	pax_add(pax, "GNU.sparse.major", "1", 1);
-	pax_add(pax, "GNU.sparse.minor", "0", 1);
-	pax_add(pax, "GNU.sparse.name", name, strlen(name));
-	pax_add_number(pax, "GNU.sparse.realsize", (uint64_t)status->st_size);
-	pax->name = other;
-	pax->size = map.length + (uint64_t)map.bytes;
-	result = write_header(writer, pax);
-	if (result == MEMBER_WRITTEN)
-		result = put_parts(writer, fd, path, &map);
-	free(map.parts);
-	free(map.text);
-	free(other);
-	return result;
+	return put(writer, zeros, size - at) ? MEMBER_WRITTEN : MEMBER_FATAL;
 }
 
 enum member_result member_write_file(struct writer *writer, int fd, const char *path,
 				     const struct stat *status)
 {
-	enum member_result result;
-	struct pax pax;
+	struct archive_entry *member = make_member(writer, path, status);
+	enum member_result result = add_attributes(member, fd, "", path), now;
 
-	make_member(writer, member_name(path), status, &pax);
-	pax.size = (uint64_t)status->st_size;
-	result = add_attributes(&pax, fd, "", path);
+	archive_entry_set_size(member, status->st_size);
 	if (data_is_sparse(status))
-		result = worse(result, put_sparse(writer, fd, path, status, &pax));
+		add_parts(member, fd, status->st_size);
+	now = write_header(writer, member, path);
+	result = worse(result, now);
+	if (now != MEMBER_WRITTEN)
+		;
+	else if (archive_entry_sparse_count(member))
+		result = worse(result, put_sparse(writer, fd, path, member, status->st_size));
 	else
-		result = worse(result, put_whole(writer, fd, path, status, &pax));
-	if (result != MEMBER_FATAL && !pax_fill(&writer->stream, pax.size))
-		result = broken(writer);
-	pax_free(&pax);
+		result = worse(result, put_part(writer, fd, path, 0, status->st_size,
+						status->st_size));
 	return result;
 }

@@ -3,29 +3,24 @@
 #ifndef SWEEP_MEMBER_H
 #define SWEEP_MEMBER_H
 
+#include <archive.h>
+#include <archive_entry.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "stream.h"
-
-/* Names of users and groups, of which there are few. */
-#define OWNERS 16
-
-struct owner {
-	bool is_known;
-	unsigned int id;
-	char *name;	/* NULL: it has none */
-};
-
 /**
  * struct writer - an archive that is being written
- * @users, @groups: those that were looked up last
+ * @archive: libarchive's
+ * @names: of users and groups
+ * @member: what is written, used again
+ * @buffer: DATA_CHUNK bytes
  * @is_broken: it could not be written
  */
 struct writer {
-	struct stream stream;
-	struct owner users[OWNERS];
-	struct owner groups[OWNERS];
+	struct archive *archive;
+	struct archive *names;
+	struct archive_entry *member;
+	char *buffer;
 	bool is_broken;
 };
 
@@ -37,7 +32,7 @@ enum member_result {
 	MEMBER_FATAL = 3,	/* the archive cannot be written */
 };
 
-/* Begin an archive that goes to @fd. */
+/* Begin an archive that goes to @fd; ends the program if that cannot be. */
 void writer_begin(struct writer *writer, int fd);
 
 /* End it.  Returns false if it cannot be written, and says so. */

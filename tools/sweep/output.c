@@ -66,6 +66,12 @@ void output_choose(struct output *output, int folder)
 
 bool output_begin(struct output *output, int folder)
 {
+	output->folder = folder;
+	output->temporary[0] = '\0';
+	output->fd = openat(folder, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	if (output->fd >= 0)
+		return true;
+	/* not every file system has files without a name */
 	output_choose(output, folder);
 	output->fd = openat(folder, output->temporary,
 			    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -74,18 +80,47 @@ bool output_begin(struct output *output, int folder)
 	return output->fd >= 0;
 }
 
+static bool give_name(const struct output *output, const char *name)
+{
+	char path[32];
+
+	if (!linkat(output->fd, "", output->folder, name, AT_EMPTY_PATH))
+		return true;
+	if (errno != ENOENT)
+		return false;
+	/* before Linux 6.10 that was for root only */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", output->fd);
+	return !linkat(AT_FDCWD, path, output->folder, name, AT_SYMLINK_FOLLOW);
+}
+
+/* Its first name: @name, or a temporary one if something has @name. */
+static bool give_first_name(struct output *output, const char *name)
+{
+	if (give_name(output, name))
+		return true;
+	if (errno != EEXIST)
+		return false;
+	choose_name(output);
+	unfinished = output;
+	return give_name(output, output->temporary);
+}
+
 bool output_commit(struct output *output, const char *name)
 {
 	bool is_file = output->fd >= 0;
 	int error = 0;
 
-	if (is_file && close(output->fd))
+	if (is_file && !output->temporary[0] && !give_first_name(output, name))
+		error = errno;
+	/* where it says that something was not written, files have temporary names */
+	if (is_file && close(output->fd) && !error)
 		error = errno;
 	output->fd = -1;
-	if (!error && renameat(output->folder, output->temporary, output->folder, name))
+	if (!error && output->temporary[0] &&
+	    renameat(output->folder, output->temporary, output->folder, name))
 		error = errno;
 	/* rename() of two names of one file leaves both */
-	if (error || !is_file)
+	if (output->temporary[0] && (error || !is_file))
 		unlinkat(output->folder, output->temporary, 0);
 	unfinished = NULL;
 	errno = error;

@@ -10,7 +10,7 @@
  * struct output - a file that is being written
  * @folder: descriptor of its directory, the caller's
  * @fd: the file, open for writing; -1: none
- * @temporary: its name until it is complete
+ * @temporary: its name until it is complete, or "": it has none
  */
 struct output {
 	int folder;
@@ -25,8 +25,9 @@ struct output {
 void output_handle_signals(void);
 
 /*
- * Create a file under a temporary name in @folder, for the owner only.  One at
- * a time.  Returns false with errno set.
+ * Create a file without a name in @folder, or with a temporary one where the
+ * file system has no such files, for the owner only.  One at a time.  Returns
+ * false with errno set.
  */
 bool output_begin(struct output *output, int folder);
 

@@ -184,7 +184,7 @@ static failure finish_folder(struct platter_entry *entry, const struct stat *sta
 	fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return "finish the copy of";
-	why = copy_attributes(at, platter_name(entry), status, fd, "");
+	why = copy_attributes(at, platter_name(entry), status, fd, "", true);
 	close(fd);
 	return why;
 }
@@ -244,7 +244,8 @@ static void copy_other(struct qcp *qcp, struct platter_entry *entry, const struc
 	failure why = "create the copy of";
 
 	if (folder >= 0 && at != -1)
-		why = copy_special(at, platter_name(entry), status, folder, name);
+		why = copy_special(at, platter_name(entry), status, folder, name,
+				   destination_gives_acl());
 	if (is_done(qcp, path, copy, why) && status->st_nlink > 1)
 		links_find(&qcp->links, status)->target = need(strdup(copy));
 	free(copy);
@@ -303,7 +304,7 @@ static void copy_open_file(struct qcp *qcp, int fd, const char *path,
 	int folder = destination_folder(copy, &name);
 
 	if (folder >= 0)
-		why = copy_file(fd, status, folder, name);
+		why = copy_file(fd, status, folder, name, destination_gives_acl());
 	if (is_done(qcp, path, copy, why) && status->st_nlink > 1)
 		links_find(&qcp->links, status)->target = need(strdup(copy));
 	free(copy);

@@ -25,11 +25,12 @@ PROGRAMS = {
     "qdu": ["qdu", "links"],
     "qfind": ["qfind", "match", "command"],
     "qcp": ["qcp", "copy", "destination", "attributes", "data", "links", "output"],
-    "qtar": ["qtar", "member", "pax", "stream", "attributes", "data", "links", "output"],
+    "qtar": ["qtar", "member", "attributes", "data", "links", "output"],
 }
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-g"]
 SANITIZED = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-WRAPPED = [f"-Wl,--wrap={name}" for name in ("ioctl", "getdents64", "fstatfs", "fstatat", "pread", "copy_file_range")]
+FAKED = ["ioctl", "getdents64", "fstatfs", "fstatat", "pread", "copy_file_range", "openat"]
+WRAPPED = [f"-Wl,--wrap={name}" for name in FAKED]
 BAD_USE = {"qdu": 1, "qfind": 1, "qcp": 1, "qtar": 2}
 NOBODY = 65534
 
@@ -78,7 +79,8 @@ class Builds:
 
     def program(self, name: str) -> Path:
         fake = [TESTS / "fake_disk.c", *parts(LIBRARY), *parts(COMMON)]
-        return self._built(name, [*parts(PROGRAMS[name]), *fake], WRAPPED)
+        flags = [*WRAPPED, *(["-larchive"] if name == "qtar" else [])]
+        return self._built(name, [*parts(PROGRAMS[name]), *fake], flags)
 
     def walker(self, sanitized: bool = True) -> Path:
         name = "walker" if sanitized else "walker-plain"
@@ -215,6 +217,14 @@ def make_links(root: Path) -> None:
         (root / f"la/one{number}").write_bytes(b"linked" * 1000 * number)
         for other in ("la/two", "lb/three", "four"):
             (root / f"{other}{number}").hardlink_to(root / f"la/one{number}")
+
+
+# A file that is written has no name until it is complete, or a temporary one where the file system wants one; and
+# how who writes it is ended.
+INTERRUPTED = pytest.mark.parametrize("names, end", [
+    pytest.param("", signal.SIGKILL, id="killed"), pytest.param("", signal.SIGINT, id="interrupted"),
+    pytest.param("1", signal.SIGINT, id="named"),
+])
 
 
 def make_attributes(root: Path) -> None:

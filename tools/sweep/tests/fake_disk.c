@@ -12,10 +12,12 @@
  *                 and wait for a byte on stdin
  *   FAKE_READ     names of files whose reading fails after so many bytes: "NAME BYTES ERRNO",
  *                 errno 0: they end there, -1: as FAKE_PAUSE; nothing is copied in the kernel
+ *   FAKE_NAMES    1: there are no files without a name
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
@@ -53,6 +55,8 @@ ssize_t __real_copy_file_range(int in, off_t *in_at, int out, off_t *out_at, siz
 			       unsigned int flags);
 ssize_t __wrap_copy_file_range(int in, off_t *in_at, int out, off_t *out_at, size_t count,
 			       unsigned int flags);
+int __real_openat(int fd, const char *path, int flags, ...);
+int __wrap_openat(int fd, const char *path, int flags, ...);
 
 static void tell_count(void)
 {
@@ -244,4 +248,18 @@ ssize_t __wrap_copy_file_range(int in, off_t *in_at, int out, off_t *out_at, siz
 	if (getenv("FAKE_READ"))
 		return fail(EXDEV);
 	return __real_copy_file_range(in, in_at, out, out_at, count, flags);
+}
+
+int __wrap_openat(int fd, const char *path, int flags, ...)
+{
+	const char *names = getenv("FAKE_NAMES");
+	mode_t mode;
+	va_list args;
+
+	if ((flags & O_TMPFILE) == O_TMPFILE && names && *names)
+		return fail(EOPNOTSUPP);
+	va_start(args, flags);
+	mode = va_arg(args, mode_t);
+	va_end(args);
+	return __real_openat(fd, path, flags, mode);
 }

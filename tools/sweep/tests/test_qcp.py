@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-import signal
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import pytest
 
 from tools.ageing import places
 from tools.sweep.tests.conftest import (
+    INTERRUPTED,
     ORDERS,
     Builds,
     Run,
@@ -68,6 +69,23 @@ def test_attributes_and_acls_are_kept(tool: Run, tmp_path: Path) -> None:
     assert fingerprint(tmp_path / "copy") == fingerprint(tmp_path / "tree")
 
 
+def test_acls_of_where_a_copy_comes_to_are_not_its_own(tool: Run, tmp_path: Path) -> None:
+    """As with cp -a: of the folder that it is in, and of folders that were there."""
+    make_attributes(tmp_path / "tree")
+    (tmp_path / "tree/sub").mkdir()
+    (tmp_path / "tree/sub/file").write_bytes(b"text")
+    os.mkfifo(tmp_path / "tree/fifo")
+    places = [tmp_path / path for path in ("ours", "models", "ours/tree", "ours/tree/sub")]
+    for path in places:
+        path.mkdir()
+    if not can_set_acls(places):
+        pytest.skip("no setfacl, or the file system has no ACLs")
+    subprocess.run(["cp", "-a", "tree", "models"], cwd=tmp_path, check=True)
+    assert tool("qcp", "-r", "tree", "ours").code == 0
+    assert fingerprint(tmp_path / "models/tree") == fingerprint(tmp_path / "tree")
+    assert fingerprint(tmp_path / "ours/tree") == fingerprint(tmp_path / "tree")
+
+
 def test_copy_shares_its_blocks_where_the_file_system_can(tool: Run, tmp_path: Path) -> None:
     """As that of cp; then it takes no room."""
     (tmp_path / "tree").mkdir()
@@ -77,6 +95,11 @@ def test_copy_shares_its_blocks_where_the_file_system_can(tool: Run, tmp_path: P
     assert tool("qcp", "-r", "tree", "copy").code == 0
     assert fingerprint(tmp_path / "copy") == fingerprint(tmp_path / "tree")
     assert first_extent(tmp_path / "copy/file") == first_extent(tmp_path / "tree/file")
+
+
+def can_set_acls(folders: list[Path]) -> bool:
+    set_acl = ["setfacl", "-m", "u:4321:rwx,d:u:4321:rwx"]
+    return shutil.which("setfacl") is not None and not subprocess.run([*set_acl, *folders], check=False).returncode
 
 
 def first_extent(path: Path) -> int:
@@ -197,18 +220,19 @@ def test_file_that_cannot_be_read_to_its_end_is_left_out(tool: Run, tmp_path: Pa
     assert missing == {f"/{name}".encode()}
 
 
-def test_interrupted_copy_leaves_no_part_of_a_file(builds: Builds, tmp_path: Path) -> None:
+@INTERRUPTED
+def test_interrupted_copy_leaves_no_part_of_a_file(builds: Builds, tmp_path: Path, names: str, end: int) -> None:
     """It is interrupted while a file is written: reading pauses it."""
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree/file").write_bytes(b"x" * 3_000_000)
     with subprocess.Popen([builds.program("qcp"), "-r", "tree", "copy"], cwd=tmp_path, stdin=subprocess.PIPE,
-                          stderr=subprocess.PIPE, env={**os.environ, "FAKE_READ": "file 2000000 -1"},
-                          preexec_fn=not_ignoring) as running:
+                          stderr=subprocess.PIPE, preexec_fn=not_ignoring,
+                          env={**os.environ, "FAKE_READ": "file 2000000 -1", "FAKE_NAMES": names}) as running:
         assert running.stderr
         running.stderr.readline()
-        assert [path.name[:5] for path in (tmp_path / "copy").iterdir()] == [".qcp."]
-        running.send_signal(signal.SIGINT)
-        assert running.wait(timeout=100) == -signal.SIGINT
+        assert [path.name[:5] for path in (tmp_path / "copy").iterdir()] == ([".qcp."] if names else [])
+        running.send_signal(end)
+        assert running.wait(timeout=100) == -end
     assert list((tmp_path / "copy").iterdir()) == []
 
 
