@@ -63,10 +63,22 @@ def test_every_attribute_of_a_disk_is_fuzzed_in_its_range() -> None:
     assert known == ranges, "selftests/vm/guest/fuzz.c: rotating[]"
 
 
-def test_every_scenario_of_the_laboratory_has_its_section_of_the_evaluation() -> None:
-    sections = words("Documentation/queue/evaluation.md", r"^## (\S+)$")
-    missing = {path.stem for path in cli.SCENARIOS.glob("*.toml")} - sections
-    assert not missing, f"Documentation/queue/evaluation.md lacks {', '.join(sorted(missing))}: `lab report` writes it"
+def test_every_scenario_of_the_laboratory_has_its_page_of_the_evaluation() -> None:
+    pages = {path.stem for path in (ROOT / "Documentation/queue/evaluation").glob("*.md")}
+    scenarios = {path.stem for path in cli.SCENARIOS.glob("*.toml")}
+    assert pages == scenarios, "Documentation/queue/evaluation: `lab report` writes a page of each scenario"
+    listed = words("Documentation/queue/evaluation.md", r"^\| \[\S+\]\(evaluation/(\S+)\.md\) \|")
+    assert listed == scenarios, "Documentation/queue/evaluation.md: `lab report` writes it"
+
+
+def test_the_evaluation_is_one_page_whose_links_lead_somewhere() -> None:
+    folder = ROOT / "Documentation/queue"
+    page = (folder / "evaluation.md").read_text()
+    assert len(page.splitlines()) <= 160
+    for link, anchor in re.findall(r"\]\(([^)#]+)(?:#([\w-]+))?\)", page):
+        assert (folder / link).is_file(), link
+        heads = re.findall(r"^#+ (.*)$", (folder / link).read_text(errors="replace"), re.M) if anchor else []
+        assert not anchor or anchor in {head.lower().replace(" ", "-") for head in heads}, f"{link}#{anchor}"
 
 
 def test_every_scenario_of_the_laboratory_is_judged_or_says_why_not() -> None:

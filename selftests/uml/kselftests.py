@@ -14,7 +14,8 @@ from tools.queue.kselftests import BELOW
 from tools.vm import uml
 from tools.vm.programs import build_static
 
-PROGRAMS = {"cfq": ("cfq_aio", "cfq_ioprio", "cfq_merge", "cfq_messages", "cfq_request", "cfq_vfs"), "null_blk": ("null_blk_reads",)}
+PROGRAMS = {"cfq": ("cfq_aio", "cfq_ioprio", "cfq_merge", "cfq_messages", "cfq_request", "cfq_vfs"),
+            "null_blk": ("null_blk_reads",)}
 # Those that need no other hardware than such a guest has, and their folders.
 TESTS = {"test_depth.sh": "cfq", "test_merges.sh": "cfq", "test_names.sh": "cfq", "test_vfs_events.sh": "cfq",
          "test_vfs_messages.sh": "cfq", "test_vfs_names.sh": "cfq", "test_vfs_traces.sh": "cfq",

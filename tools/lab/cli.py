@@ -558,7 +558,7 @@ def pictures_parser(commands: Commands) -> None:
 
 
 def report_parser(commands: Commands) -> None:
-    what = "write the evaluation page from results"
+    what = "write the evaluation from results: a page, and one of each scenario"
     p = commands.add_parser("report", help=what, parents=[results_option("run --all")])
     p.add_argument("--page", type=Path, metavar="FILE", help="default: Documentation/queue/evaluation.md, or apex.md")
     p.add_argument("--lab", action="store_true", help="of scenarios/lab, in Documentation/queue/apex.md")

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Writes the evaluation page from results: published figures beside ours."""
+"""Writes the evaluation from results: one page, and one of each scenario, published figures beside ours."""
 
 import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from tools.base import text
@@ -9,37 +11,65 @@ from tools.base.files import write_whole
 from tools.base.patched import LAB, of_patches
 
 from . import expect, pictures, plots, result_tables
-from .results import CrosscheckResult, Result
+from .results import CrosscheckResult, Result, Verdict
 from .scenario import Scenario
 
 PICTURES = Path(__file__).resolve().parent / "pictures.toml"
 
+# Scenarios whose plots the page itself shows.
+SHOWN = ("streams-limit", "players", "recorder-reserved", "mixed-load")
+
 INTRODUCTION = """\
 # Evaluation
 
-This page is written by `tools/lab/lab report` from the results of `lab run --all`; do not edit it.
-Every figure is of a run in virtual time on a modelled disk ([how](../../tools/lab/README.md)): the
-same kernel gives the same figures every time. "Published" are the figures of the experiment that a
-scenario follows, measured on a real disk and Linux 2.6.29 (Lunde, *Improving Disk I/O Performance
-on Linux*, 2009) or before (Axboe's slides on the I/O stack and CFQ). Absolute figures
-differ from that disk's; the shape must not, and each section says where and why it does.
+What was claimed, of CFQ and of reservations, and what was seen. Every figure is of a run in virtual time on a modelled
+disk ([how](../../tools/lab/README.md)): the same kernel gives the same figures every time. This page and those that it
+leads to are written by `tools/lab/lab report` from the results of `lab run --all`; do not edit them. What of it an
+administrator wants to know is in [administrators.md](administrators.md).
+"""
+
+READING = """\
+"Published" are the figures of the experiment that a scenario follows, measured on a real disk and Linux 2.6.29
+(Lunde, *Improving Disk I/O Performance on Linux*, 2009) or before (Axboe's slides on the I/O stack and CFQ). Absolute
+figures differ from that disk's; the shape must not, and each page says where and why it does.
 
 Two things hold in all of them. `none` has no queue of its own: with one command in the drive (depth 1) there is one
 tag, and on the one CPU of the guest the process that has just been served takes it again before those that wait are
 woken. Its figures at depth 1 show this and nothing about a disk; noop of 2.6.29 had a queue of 128 requests. And
-`depth` is the number of commands that the drive holds: 1 is the published "NCQ off".
+`depth`, or the number behind `@`, is how many commands the drive holds: 1 is the published "NCQ off".
 """
+
+# Tables, figures and sections of the thesis that other pages than those of scenarios have.
+ELSEWHERE = [
+    ("section 2.3.11", "what reordering could gain", "[iobound](../../tools/iobound/README.md)"),
+    ("figure 2.17", "two readers of trees at once", "[reading-trees.md](reading-trees.md#two-at-once)"),
+    ("figure 4.1", "tar and its peers on an aged file system", "[reading-trees.md](reading-trees.md#what-it-gains)"),
+    ("figure 4.3", "the five orders", "[reading-trees.md](reading-trees.md#the-orders)"),
+    ("figure 4.4", "as the file system ages", "[reading-trees.md](reading-trees.md#as-the-file-system-ages)"),
+    ("figure 4.5", "directories of all sizes", "[reading-trees.md](reading-trees.md#directories-of-all-sizes)"),
+    ("figure A.1", "a file system that has lived", "[ageing](../../tools/ageing/README.md)"),
+]
+
+Judged = list[tuple[Scenario, list[Verdict]]]
 
 
 def write(
     results: list[tuple[Result, Scenario]],
     crosschecks: list[CrosscheckResult],
     page: Path,
-    figures: Path,
+    details: Path,
 ) -> None:
-    parts = [INTRODUCTION, _kernel(results), _summary(results)]
+    """The page, and below @details one of each scenario."""
+    details.mkdir(parents=True, exist_ok=True)
+    plotted = {}
     for result, scenario in results:
-        parts.append(_section(result, scenario, page, figures))
+        own = details / f"{scenario.name}.md"
+        plotted[scenario.name] = plots.plot_result(result, scenario, details, "svg", brief=True)
+        text_of = _section(result, scenario, own, page.parent, "#", plotted[scenario.name])
+        write_whole(own, f"{text_of}\n\n{_verdicts(expect.evaluate(result, scenario))}\n")
+    judged = [(scenario, expect.evaluate(result, scenario)) for result, scenario in results]
+    parts = [INTRODUCTION, _kernel(results), _claims(judged, page, details), _missed(judged, page, details)]
+    parts += [_looks(judged, plotted, page), _numbers(judged, page, details), f"## How to read them\n\n{READING}"]
     parts.append(_crosscheck(crosschecks))
     write_whole(page, "\n".join(part.strip() + "\n" for part in parts if part))
 
@@ -49,8 +79,85 @@ def write_lab(results: list[tuple[Result, Scenario]], head: str, page: Path) -> 
     codes = {result["kernel"].get("lab", "unknown") for result, _ in results}
     of_lab = of_patches(", ".join(sorted(codes)), LAB)
     parts = [head, f"{_kernel(results)}\n{of_lab}", _summary(results)]
-    parts += [_section(result, scenario, page) for result, scenario in results]
+    parts += [_section(result, scenario, page, page.parent, "##") for result, scenario in results]
     write_whole(page, "\n".join(part.strip() + "\n" for part in parts if part))
+
+
+def _link(scenario: Scenario, page: Path, details: Path) -> str:
+    return f"[{scenario.name}]({details.relative_to(page.parent)}/{scenario.name}.md)"
+
+
+def _count(verdicts: list[Verdict]) -> str:
+    """How many hold; those that were not run are none that hold."""
+    holds = sum(verdict["status"] == "pass" for verdict in verdicts)
+    if not verdicts:
+        return ""
+    return "all" if holds == len(verdicts) else f"**{holds} of {len(verdicts)}**"
+
+
+def _published(scenario: Scenario) -> str:
+    return "" if scenario.source == "not published" else scenario.source
+
+
+def _claims(judged: Judged, page: Path, details: Path) -> str:
+    everything = [verdict for _, verdicts in judged for verdict in verdicts]
+    holds = sum(verdict["status"] == "pass" for verdict in everything)
+    rows = [
+        [_link(scenario, page, details), scenario.title, _published(scenario), _count(verdicts)]
+        for scenario, verdicts in judged
+    ]
+    table = text.markdown(["scenario", "the load", "published", "of what it must show holds"], rows, "llll")
+    return f"## What was claimed\n\nOf {len(everything)} things that they must show {holds} hold.\n\n{table}"
+
+
+def _missed(judged: Judged, page: Path, details: Path) -> str:
+    rows = [
+        [_link(scenario, page, details), verdict["says"], verdict["detail"] or verdict["status"]]
+        for scenario, verdicts in judged
+        for verdict in verdicts
+        if verdict["status"] != "pass"
+    ]
+    if not rows:
+        return ""
+    table = text.markdown(["scenario", "must show", "seen"], rows, "lll")
+    return f"## What does not hold\n\nEach page says why, as far as it is known.\n\n{table}"
+
+
+def _looks(judged: Judged, plotted: dict[str, list[Path]], page: Path) -> str:
+    shown = [
+        f"![{scenario.title}]({path.relative_to(page.parent)})"
+        for scenario, _ in judged
+        if scenario.name in SHOWN
+        for path in plotted[scenario.name][:1]
+    ]
+    return "\n\n".join(["## To look at", *shown]) if shown else ""
+
+
+def _number(what: str) -> list[str]:
+    """For the order: tables and figures of a chapter by their numbers."""
+    found = re.search(r"([A-Z]|\d+)\.(\d+)", what)
+    return [found.group(1), f"{int(found.group(2)):03}"] if found else ["~"]
+
+
+def _numbers(judged: Judged, page: Path, details: Path) -> str:
+    """Where each table and figure of the thesis is."""
+    rows = [list(row) for row in ELSEWHERE]
+    for scenario, _ in judged:
+        if found := re.fullmatch(r"Lunde 2009, (.*)", scenario.source):
+            rows.append([found.group(1).replace("fig.", "figure"), scenario.title, _link(scenario, page, details)])
+        for title, path in pictures.of_scenario(scenario.name, PICTURES, page.parent / "figures"):
+            if numbered := re.fullmatch(r"(.*) \((figures? [^:]*)(: .*)?\)", title):
+                what = numbered.group(1) + (numbered.group(3) or "")
+                rows.append([numbered.group(2), what, f"[trace]({path.relative_to(page.parent)})"])
+    rows.sort(key=lambda row: _number(row[0]))
+    table = text.markdown(["thesis", "what", "here"], rows, "lll")
+    head = "## By the numbers of the thesis"
+    return f"{head}\n\n{table}\n\nThe seed of reservations with deadlines, APEX, has [a page of its own](apex.md)."
+
+
+def _verdicts(verdicts: list[Verdict]) -> str:
+    rows = [[verdict["says"], verdict["status"], verdict["detail"]] for verdict in verdicts]
+    return "## What it must show\n\n" + text.markdown(["must show", "status", "seen"], rows, "lll") if rows else ""
 
 
 def _kernel(results: list[tuple[Result, Scenario]]) -> str:
@@ -78,8 +185,12 @@ def _summary(results: list[tuple[Result, Scenario]]) -> str:
     return f"## What must show\n\n{total}.\n\n{table}"
 
 
-def _section(result: Result, scenario: Scenario, page: Path, figures: Path | None = None) -> str:
-    parts = [f"## {scenario.name}", f"**{scenario.title}** ({scenario.source})", scenario.about]
+def _section(
+    result: Result, scenario: Scenario, page: Path, documents: Path, level: str, plotted: Sequence[Path] = ()
+) -> str:
+    """All of a scenario but its verdicts, for a page whose folder is @documents or below it."""
+    up = "../" * len(page.parent.relative_to(documents).parts)
+    parts = [f"{level} {scenario.name}", f"**{scenario.title}** ({scenario.source})", scenario.about]
     attributes = ", ".join(f"{key} {value}" for key, value in scenario.disk_set.items())
     parts.append(
         f"Disk {result['disk']['preset']}{f' ({attributes})' if attributes else ''},"
@@ -101,10 +212,10 @@ def _section(result: Result, scenario: Scenario, page: Path, figures: Path | Non
         )
     if scenario.differences:
         parts.append(f"Differences: {scenario.differences}")
-    for path in plots.plot_result(result, scenario, figures, "svg", brief=True) if figures else []:
+    for path in plotted:
         parts.append(f"![{scenario.title}]({path.relative_to(page.parent)})")
-    for title, path in pictures.of_scenario(scenario.name, PICTURES, page.parent / "figures"):
-        parts.append(f"A trace: [{title}]({path.relative_to(page.parent)}).")
+    for title, path in pictures.of_scenario(scenario.name, PICTURES, documents / "figures"):
+        parts.append(f"A trace: [{title}]({up}{path.relative_to(documents)}).")
     return "\n\n".join(part for part in parts if part)
 
 

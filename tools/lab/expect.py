@@ -6,8 +6,10 @@ import operator
 from dataclasses import replace
 
 from . import metrics
+from .result_tables import figure
 from .results import CellResult, Result, Verdict
 from .scenario import Expect, Scenario, Select
+from .units import MIB
 
 COMPARE = {"<": operator.lt, "<=": operator.le, "==": operator.eq, ">=": operator.ge, ">": operator.gt}
 
@@ -41,6 +43,15 @@ def _values(result: Result, select: Select) -> list[tuple[str, float]] | None:
     return [(f"{select.over} of {len(values)}", metrics.reduce([value for _, value in values], select.over))]
 
 
+def _shown(value: float, side: Select) -> str:
+    """A value in the unit of its metric; a ratio has none."""
+    if side.reduce == "ratio":
+        return figure(value)
+    if side.metric.endswith("bytes_per_s"):
+        return f"{figure(value / MIB)} MiB/s"
+    return f"{figure(value)} ms" if side.metric.startswith("latency_") else figure(value)
+
+
 def _sides(expect: Expect, scenario: Scenario) -> list[tuple[str, Select]]:
     """The left side at each step along a [vary] key, or along the configurations named."""
     left = replace(expect.left, over="mean")
@@ -59,7 +70,7 @@ def _judge_along(result: Result, expect: Expect, scenario: Scenario) -> Verdict:
         if values is None:
             return {"says": expect.says, "status": "not-run", "detail": ""}
         points.append((name, values[0][1]))
-    detail = ", ".join(f"{name} {value:.6g}" for name, value in points)
+    detail = ", ".join(f"{name} {_shown(value, expect.left)}" for name, value in points)
     growing = [value for _, value in points]
     if expect.order:
         growing.reverse()
@@ -78,10 +89,11 @@ def _judge_sides(result: Result, expect: Expect) -> Verdict:
     if bad:
         name, value = bad[0]
         more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
-        detail = f"{name}: {value:.6g} {expect.op} {limit:.6g} does not hold{more}"
+        seen = f"{_shown(value, expect.left)} {expect.op} {_shown(limit, expect.left)}"
+        detail = f"{name}: {seen} does not hold{more}" if name else f"{seen} does not hold{more}"
         return {"says": expect.says, "status": "fail", "detail": detail}
     worst = min if expect.op in (">", ">=") else max
-    detail = f"{worst(value for _, value in left):.6g} {expect.op} {limit:.6g}"
+    detail = f"{_shown(worst(value for _, value in left), expect.left)} {expect.op} {_shown(limit, expect.left)}"
     return {"says": expect.says, "status": "pass", "detail": detail}
 
 

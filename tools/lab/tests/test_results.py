@@ -3,6 +3,7 @@
 
 import copy
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -155,13 +156,43 @@ def test_page_holds_published_figures_beside_ours(tmp_path: Path) -> None:
     result["expect"] = expect.evaluate(result, loaded)
     page = tmp_path / "page.md"
     evaluation.write([(result, loaded)], [], page, tmp_path / "page")
-    text = page.read_text()
+    text = (tmp_path / "page/test.md").read_text()
     assert "| 1 | 4711 |" in text
-    assert "\nOf the patches unknown.\n" in text
-    assert "nothing is missed | pass" in text
-    assert "(page/test-1.svg)" in text
-    assert (tmp_path / "page" / "test-1.svg").exists()
-    assert str(tmp_path) not in text
+    assert "| nothing is missed | pass | 0 == 0 |" in text
+    assert "(test-1.svg)" in text and (tmp_path / "page/test-1.svg").exists()
+    assert "\nOf the patches unknown.\n" in page.read_text()
+    assert str(tmp_path) not in text + page.read_text()
+
+
+def test_page_says_what_holds_and_what_does_not(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    page = tmp_path / "page.md"
+    loaded = schema.parse(Path("test.toml"), SCENARIO)
+    evaluation.write([(made_up(RATES), loaded)], [], page, tmp_path / "page")
+    assert f"| [test](page/test.md) | {loaded.title} | {loaded.source} | all |" in page.read_text()
+    assert "does not hold" not in page.read_text()
+    evaluation.write([(made_up(RATES, misses=3), loaded)], [], page, tmp_path / "page")
+    assert re.search(r"\| \[test\]\(page/test.md\) \| [^|]* \| [^|]* \| \*\*\d of \d\*\* \|", page.read_text())
+    assert "## What does not hold" in page.read_text()
+    assert re.search(r"\| \[test\]\(page/test.md\) \| nothing is missed \| [^|]*does not hold", page.read_text())
+
+
+def test_page_finds_a_scenario_by_the_number_of_the_thesis(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    page = tmp_path / "page.md"
+    source = SCENARIO.replace('title = "test"', 'title = "test"\nsource = "Lunde 2009, table 3.99"')
+    loaded = schema.parse(Path("test.toml"), source)
+    evaluation.write([(made_up(RATES), loaded)], [], page, tmp_path / "page")
+    numbers = re.findall(r"^\| ((?:table|figure|section) \S+) \|", page.read_text(), re.M)
+    assert numbers.index("table 3.99") == numbers.index("figure 4.1") - 1
+
+
+def test_verdicts_have_units() -> None:
+    mib = made_up(dict.fromkeys(RATES, 3 << 20))
+    rate = 'left = { metric = "bytes_per_s", groups = "stream" }\nop = ">="\nright = 1048576'
+    assert judge(rate, mib) == ("pass", "3 MiB/s >= 1 MiB/s")
+    assert judge(rate.replace(">=", "<"), mib)[1].startswith("none depth1 N=1: 3 MiB/s < 1 MiB/s does not hold")
+    assert judge('left = { metric = "latency_max_ms" }\nop = ">="\nright = 0', mib)[1].endswith(" ms >= 0 ms")
 
 
 def test_page_says_of_which_patches_the_results_are(tmp_path: Path) -> None:
