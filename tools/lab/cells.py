@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -51,11 +50,6 @@ def sha256(*paths: Path) -> str:
     return total.hexdigest()
 
 
-def file_name(cell: str) -> str:
-    """A run's name, as a file's: what is not in a plain name becomes _."""
-    return re.sub(r"[^A-Za-z0-9.+-]", "_", cell)
-
-
 def input_of(plan: Plan, run: job.Run, named: str, kernel: str, loadgen: str) -> Input:
     """@named: how the scenario was asked for; the digests of kernel and load generator."""
     return {"scenario": named, "cell": run.cell.name, "kernel": kernel, "loadgen": loadgen,
@@ -82,7 +76,7 @@ def write_plan(folder: Path, plans: dict[str, Plan], kernel: str, loadgen: str) 
     names: dict[str, list[str]] = {}
     for named, plan in plans.items():
         scenario = plan.scenario.name
-        names[scenario] = [file_name(run.cell.name) for run in plan.runs]
+        names[scenario] = [runner.file_name(run.cell.name) for run in plan.runs]
         if len(set(names[scenario])) < len(names[scenario]):
             raise ToolError(f"{scenario}: two runs have the same file name: {sorted(names[scenario])}")
         for run, name in zip(plan.runs, names[scenario], strict=True):
@@ -122,7 +116,7 @@ def assemble(folder: Path, plan: Plan) -> Result:
     """The result of a scenario from those of its runs."""
     cells = []
     for run in plan.runs:
-        path = folder / CELLS / plan.scenario.name / f"{file_name(run.cell.name)}.json"
+        path = folder / CELLS / plan.scenario.name / f"{runner.file_name(run.cell.name)}.json"
         if not path.is_file():
             raise ToolError(f"{path}: not there; `lab cell` makes it", EXIT_USAGE)
         cells.append(cast(CellResult, json.loads(path.read_text())))

@@ -121,7 +121,7 @@ def run_cell(plan: Plan, run: Run, guests: Guests, trace_to: Path | None) -> Cel
         except GuestFailed as error:
             raise _located(error, plan.scenario, run.cell, text) from None
         if trace_to:
-            _keep_trace(folder, trace_to / _file_name(name))
+            _keep_trace(folder, trace_to / file_name(name))
         return _read_cell(run, folder, plan.scenario.duration_ns)
 
 
@@ -162,8 +162,9 @@ def _selected(text: str) -> str:
     return text[text.index("[") + 1 : text.index("]")] if "[" in text else text.strip()
 
 
-def _file_name(name: str) -> str:
-    return name.replace(" ", "_").replace("=", "").replace("/", "_")
+def file_name(cell: str) -> str:
+    """A run's name, as a file's: what is not in a plain name becomes _."""
+    return re.sub(r"[^A-Za-z0-9.+-]", "_", cell)
 
 
 def _keep_trace(folder: Path, target: Path) -> None:

@@ -100,7 +100,7 @@ def test_result_is_put_together_in_the_order_of_the_scenario(tmp_path: Path) -> 
             cells.assemble(tmp_path, plan)
         one = cell_result(run.cell.config.name, 1, [process_result("stream"), process_result("random")])
         one["name"] = run.cell.name
-        (folder / f"{cells.file_name(run.cell.name)}.json").write_text(json.dumps(one))
+        (folder / f"{runner.file_name(run.cell.name)}.json").write_text(json.dumps(one))
     assert [cell["name"] for cell in cells.assemble(tmp_path, plan)["cells"]] == [run.cell.name for run in plan.runs]
 
 

@@ -328,6 +328,45 @@ scenario_reservation_beside_held_tags()
 	drained disk
 }
 
+# contain COMMAND...: podman, in folders of the scenario's own
+contain()
+{
+	CONTAINERS_CONF=$TMP/containers.conf podman --root "$TMP/images" --runroot "$TMP/containers" \
+		--storage-driver vfs "$@" 2>> "$TMP/podman.log"
+}
+
+# As administrators.md has it: by the path that the engine tells.
+scenario_container_reserves()
+{
+	kernels plain
+	command -v podman > /dev/null || skip "podman is not installed"
+	patience 120
+
+	local place bytes
+
+	disk disk rotational=1
+	printf '[engine]\ncgroup_manager="cgroupfs"\nevents_logger="none"\nruntime="crun"\n%s\n' \
+		$'[containers]\ndefault_sysctls=[]' > "$TMP/containers.conf"
+	mkdir -p "$TMP/rootfs/usr"
+	for place in bin lib lib64; do
+		ln -s "usr/$place" "$TMP/rootfs/$place"
+	done
+	# this kernel has no network of its own for it, and no filter of system calls
+	contain run -d --name cameras --privileged --network host --ipc host --uts host --pid host \
+		--cgroupns host --security-opt seccomp=unconfined --log-driver none \
+		-v /usr:/usr:ro --rootfs "$TMP/rootfs" sleep 1000 > /dev/null ||
+		fail "podman runs nothing: $(tail -n 3 "$TMP/podman.log")"
+	place=$(contain inspect -f '{{.State.CgroupPath}}' cameras)
+	"$BWCTL" group --rate 16MB --delay 500ms "$place" /dev/disk || fail "bwctl does not take '$place'"
+	grep -q "bps=16000000 delay=500000" "/sys/fs/cgroup$place/io.bw" || fail "it has not reserved"
+	contain exec cameras dd if=/dev/disk of=/dev/null bs=1M count=4 iflag=direct || fail "it cannot read"
+	bytes=$("$BWCTL" group --json "$place" | grep -oE '"(entitled|surplus)": *[0-9]+' | grep -oE '[0-9]+$' |
+		paste -sd +)
+	[ $((bytes)) = $((4 << 20)) ] || fail "of 4 MiB its reservation knows $bytes"
+	contain rm -f -t 0 cameras > /dev/null || fail "it cannot be removed"
+	drained disk
+}
+
 scenario_bwctl()
 {
 	kernels plain smp
