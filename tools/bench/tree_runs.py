@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from tools.base.paths import BUILD
+from tools.base.paths import BUILD, TOOLS
 
 SWEEP = BUILD / "sweep"
+BENCH = BUILD / "bench"
 LIVED = "/dev/lived"  # where the guest has the file system
 KINDS = ("early", "aged", "clean")
 PUBLISHED_KINDS = ("early", "aged")  # as they were published: "clean" is what is early here
@@ -28,6 +29,9 @@ PROGRAMS = {
     "qcp -r": f"{SWEEP}/qcp -r TREE /dev/tmp/copy",
     "tar": "tar -cf - TREE",
     "tar --sort=inode": "tar --sort=inode -cf - TREE",
+    "tar (sorted readdir)": f"LD_PRELOAD={BENCH}/sorted_readdir.so tar -cf - TREE",
+    "bsdtar": "bsdtar -cf - TREE",
+    "read ahead": f"python3 {TOOLS}/bench/ahead.py TREE",
     "qtar": f"{SWEEP}/qtar -cf - TREE",
     "qtar --order=none": f"{SWEEP}/qtar --order=none -cf - TREE",
 }

@@ -35,11 +35,11 @@ from tools.disk import presets
 from tools.lab import cli as lab
 from tools.lab.units import MIB
 from tools.vm import uml
-from tools.vm.programs import of_system
+from tools.vm.programs import build_preloaded, of_system
 
 from . import tree_players
 from .tree_players import Judged
-from .tree_runs import EXPERIMENTS, ONE_SWEEP, PROGRAMS, Lived, Run
+from .tree_runs import BENCH, EXPERIMENTS, ONE_SWEEP, PROGRAMS, Lived, Run
 
 HERE = Path(__file__).resolve().parent
 
@@ -152,6 +152,7 @@ def command(args: argparse.Namespace) -> int:
     if "pair" in args.experiments and args.trees < 2:
         raise ToolError("--experiments: pair wants --trees 2 or more", EXIT_USAGE)
     subprocess.run(["make", "-s", "-C", TOOLS / "sweep"], check=True, stdout=subprocess.DEVNULL)
+    build_preloaded(HERE / "sorted_readdir.c", BENCH)
     if "programs" in args.experiments and not of_system("blktrace"):
         print(f"bench: no blktrace: {ONE_SWEEP} is left out", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="trees-") as folder:

@@ -41,7 +41,7 @@ woken. Its figures at depth 1 show this and nothing about a disk; noop of 2.6.29
 
 # Tables, figures and sections of the thesis that other pages than those of scenarios have.
 ELSEWHERE = [
-    ("section 2.3.11", "what reordering could gain", "[iobound](../../tools/iobound/README.md)"),
+    ("section 2.3.11", "what reordering could gain", "[reading-trees.md](reading-trees.md#what-it-gains)"),
     ("figure 2.17", "two readers of trees at once", "[reading-trees.md](reading-trees.md#two-at-once)"),
     ("figure 4.1", "tar and its peers on an aged file system", "[reading-trees.md](reading-trees.md#what-it-gains)"),
     ("figure 4.3", "the five orders", "[reading-trees.md](reading-trees.md#the-orders)"),

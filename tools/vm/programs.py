@@ -30,14 +30,19 @@ def build_static(source: Path, folder: Path, *options: str) -> Path:
     return _compiled(source, folder / source.stem, "-O2", "-g", "-static", *options)
 
 
+def build_preloaded(source: Path, folder: Path) -> Path:
+    """Compile a C file into a folder, as a library that programs preload."""
+    return _compiled(source, folder / f"{source.stem}.so", "-O2", "-fPIC", "-shared")
+
+
 def random_numbers() -> Path:
     """What is preloaded into User-Mode Linux: the random numbers of a seed."""
-    return _compiled(HERE / "random.c", BUILD / "vm/random.so", "-O2", "-fPIC", "-shared")
+    return build_preloaded(HERE / "random.c", BUILD / "vm")
 
 
 def lazy_ipi() -> Path:
     """What is preloaded into User-Mode Linux with several CPUs, and makes it three times as quick."""
-    return _compiled(HERE / "lazy_ipi.c", BUILD / "vm/lazy_ipi.so", "-O2", "-fPIC", "-shared")
+    return build_preloaded(HERE / "lazy_ipi.c", BUILD / "vm")
 
 
 def _compiled(source: Path, target: Path, *options: str) -> Path:

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import subprocess
+import sys
 from array import array
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from tools.base.cli import ToolError
 from tools.bench import cli, tree_players, tree_runs, trees
 from tools.bench.tree_runs import Lived, Run
 from tools.vm import uml
+from tools.vm.programs import build_preloaded
 
 SECOND = 10**9
 
@@ -38,6 +42,30 @@ def test_times_of_a_cell_are_averaged() -> None:
 def test_bad_use_is_refused(words: list[str], text: str) -> None:
     with pytest.raises(ToolError, match=text):
         trees.command(options(*words))
+
+
+# --- what ours are compared with
+
+def test_preloaded_readdir_gives_all_entries_by_inode(tmp_path: Path) -> None:
+    library = build_preloaded(trees.HERE / "sorted_readdir.c", tmp_path)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for number in range(300):
+        (folder / f"{number * 7919 % 300}").touch()
+    listed = subprocess.run(["ls", "-fi", folder], env={**os.environ, "LD_PRELOAD": str(library)}, check=True,
+                            capture_output=True, text=True).stdout.split()
+    inodes, names = [int(number) for number in listed[::2]], listed[1::2]
+    assert inodes == sorted(inodes)
+    assert sorted(names) == sorted([".", "..", *map(str, range(300))])
+
+
+def test_who_reads_ahead_reads_everything(tmp_path: Path) -> None:
+    for name in ("a", "folder/b", "folder/below/c"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"text of {name}\n")
+    (tmp_path / "link").symlink_to("a")
+    read = subprocess.run([sys.executable, trees.HERE / "ahead.py", tmp_path], check=True, capture_output=True, text=True)
+    assert sorted(read.stdout.splitlines()) == ["text of a", "text of folder/b", "text of folder/below/c"]
 
 
 # --- what is run
