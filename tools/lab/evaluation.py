@@ -76,9 +76,7 @@ def write(
 
 def write_lab(results: list[tuple[Result, Scenario]], head: str, page: Path) -> None:
     """A page of scenarios that want a kernel with patches/lab: tables only, behind a text of its own."""
-    codes = {result["kernel"].get("lab", "unknown") for result, _ in results}
-    of_lab = of_patches(", ".join(sorted(codes)), LAB)
-    parts = [head, f"{_kernel(results)}\n{of_lab}", _summary(results)]
+    parts = [head, _kernel(results), _summary(results)]
     parts += [_section(result, scenario, page, page.parent, "##") for result, scenario in results]
     write_whole(page, "\n".join(part.strip() + "\n" for part in parts if part))
 
@@ -166,6 +164,8 @@ def _kernel(results: list[tuple[Result, Scenario]]) -> str:
         lines.append(f"Kernel {release}, {'with' if bw else 'without'} the BW class.")
     codes = {result["kernel"].get("patches", "unknown") for result, _ in results}
     lines.append(of_patches(", ".join(sorted(codes))))
+    if lab := {result["kernel"]["lab"] for result, _ in results if "lab" in result["kernel"]}:
+        lines.append(of_patches(", ".join(sorted(lab)), LAB))
     if any(cell["fallback"] for result, _ in results for cell in result["cells"]):
         lines.append("A configuration marked *fallback* ran with ordinary priorities in place of reservations.")
     return "\n".join(lines)

@@ -28,7 +28,9 @@ from .tree import FORMAT_PATCH, State, apply, queue_patches
 
 BRANCH = "lab"
 FLAVOUR, KUNIT = "um-lab", "um-lab-kunit"
-PAGE = "Documentation/queue/apex.md"
+# Pages of figures of such a kernel, and what makes them again.
+PAGES = {"Documentation/queue/apex.md": "run scenarios/lab again, then `tools/lab/lab report --lab`",
+         "Documentation/queue/evaluation.md": "run those of its scenarios again, then `tools/lab/lab report`"}
 # What is compiled to see whether it does without warnings, the tests too.
 FRAGMENTS = FLAVOURS[KUNIT].fragments
 
@@ -102,20 +104,21 @@ def lab_findings(project: Project, linux: Path, base: Base, stamps: Stamps) -> l
         return [
             *found, am,
             measured("export", f"{LAB} is what make export writes", export_problems, project, linux, head, patches),
-            measured("page", PAGE, page_problems, project),
+            *(measured("page", f"{page}, {LAB}", page_problems, project, page, how) for page, how in PAGES.items()),
             *checkpatch_findings(project, linux, patches, stamps),
             stamps.measured(key, "builds", f"block/ with {LAB}", build_problems, project, linux, patches)]
     finally:
         git(linux, "checkout", "-q", "-f", "-B", "queue", head)
 
 
-def page_problems(project: Project) -> list[str]:
-    """Whether the page has figures of other code than that of these patches."""
-    page = project.root / PAGE
-    line = of_patches(code_id(project.root, series=LAB), LAB)
-    if not page.is_file() or line in page.read_text().splitlines():
+def page_problems(project: Project, name: str, how: str) -> list[str]:
+    """Whether a page that has figures of these patches has them of other code, of theirs or the queue's."""
+    page = project.root / name
+    lines = page.read_text().splitlines() if page.is_file() else []
+    if not any(line.startswith(of_patches("", LAB).rstrip(".")) for line in lines):
         return []
-    return [f"is not '{line[:-1]}': run scenarios/lab again, then `tools/lab/lab report --lab`"]
+    wanted = [of_patches(code_id(project.root)), of_patches(code_id(project.root, series=LAB), LAB)]
+    return [f"is not '{line[:-1]}': {how}" for line in wanted if line not in lines]
 
 
 def apply_problems(project: Project, linux: Path, base: Base, patches: Sequence[Path]) -> list[str]:

@@ -112,13 +112,15 @@ def test_verify_sees_a_patch_that_export_would_write_differently(
 
 def test_verify_sees_a_page_of_other_patches(on_a_branch: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     on_a_branch.works("export")
-    page = on_a_branch.root / lab.PAGE
-    page.parent.mkdir(parents=True)
-    page.write_text("Of patches/lab of the patches 0.\n")
-    failed = [finding for finding in findings(on_a_branch, monkeypatch) if not finding.ok]
-    assert [(finding.check, finding.subject) for finding in failed] == [("page", lab.PAGE)]
-    page.write_text(f"{of_patches(code_id(on_a_branch.root, series=LAB), LAB)}\n")
-    assert [finding for finding in findings(on_a_branch, monkeypatch) if not finding.ok] == []
+    own, queues = of_patches(code_id(on_a_branch.root, series=LAB), LAB), of_patches(code_id(on_a_branch.root))
+    for name in lab.PAGES:
+        page = on_a_branch.root / name
+        page.parent.mkdir(parents=True, exist_ok=True)
+        for text, wrong in (("Of patches/lab of the patches 0.", 2), (own, 1), (f"{own}\n{queues}", 0), (queues, 0)):
+            page.write_text(f"{text}\n")
+            failed = [finding for finding in findings(on_a_branch, monkeypatch) if not finding.ok]
+            assert sum(len(finding.problems) for finding in failed) == wrong
+            assert {finding.subject for finding in failed} == ({f"{name}, {LAB}"} if wrong else set())
 
 
 def test_a_queue_without_them_has_no_findings(two_patches: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
