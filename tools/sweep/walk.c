@@ -485,6 +485,8 @@ static void run(struct walk *walk)
 		if (due || is_full(walk) || next_is_other(walk)) {
 			queue_free(&walk->inodes);
 			read_data(walk);
+			if (walk->result)
+				break;
 			queue_free(&walk->data);
 		}
 	} while (walk->to_read);

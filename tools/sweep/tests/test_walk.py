@@ -245,6 +245,16 @@ def test_callback_ends_the_walk_and_all_is_freed(builds: Builds, tmp_path: Path,
     assert len(paths(events, "leave")) == len(paths(events, "directory"))
 
 
+@pytest.mark.parametrize("order", ORDERS)
+def test_callback_ends_the_walk_while_data_is_read_and_all_is_freed(builds: Builds, tmp_path: Path, order: str) -> None:
+    """What was still to be read is forgotten."""
+    make_files(tmp_path / "tree", SEED)
+    read = paths(walk(builds, tmp_path, "-o", order, "tree"), "data")
+    events = walk(builds, tmp_path, "-o", order, "-D", Path(read[20]).name, "tree", code=6)
+    assert paths(events, "data") == read[:21]
+    assert len(paths(events, "leave")) == len(paths(events, "directory"))
+
+
 # --- memory
 
 def entries(folder: Path, count: int) -> None:

@@ -7,7 +7,7 @@
  * -s: ask for the status of files; -d: do not enter NAME; -q: print only how many
  * there are, and the most memory in KiB;
  * -e: at the first event of an entry of that name, run the command;
- * -S NAME: end the walk there
+ * -S NAME: end the walk there; -D NAME: when its data is read
  */
 #define _GNU_SOURCE
 #include <stdbool.h>
@@ -21,7 +21,7 @@
 #define STOPPED (-77)
 
 static bool with_status, quiet;
-static const char *closed, *stop_at;
+static const char *closed, *stop_at, *stop_at_data;
 static char *event_name, *command;
 static unsigned long events;
 
@@ -63,6 +63,8 @@ static int data(struct platter_entry *entry, void *user)
 	(void)user;
 	if (fd >= 0)
 		close(fd);
+	if (stop_at_data && !strcmp(platter_name(entry), stop_at_data))
+		stop_at = stop_at_data;
 	return event(fd < 0 ? "gone" : "data", entry, 0);
 }
 
@@ -106,7 +108,7 @@ int main(int argc, char **argv)
 	};
 	int option, result;
 
-	while ((option = getopt(argc, argv, "o:m:xLsd:qe:S:")) != -1)
+	while ((option = getopt(argc, argv, "o:m:xLsd:qe:S:D:")) != -1)
 		switch (option) {
 		case 'o':
 			options.order = (enum platter_order)platter_order_of_name(optarg);
@@ -136,6 +138,9 @@ int main(int argc, char **argv)
 			break;
 		case 'S':
 			stop_at = optarg;
+			break;
+		case 'D':
+			stop_at_data = optarg;
 			break;
 		default:
 			return 7;
