@@ -26,6 +26,7 @@ KERNELS = {
     "debug": [*QUEUE, "kernel", "--flavour", "debug"],
     "smp": [*QUEUE, "uml", "--flavour", "um-smp"],
     "heads": [*QUEUE, "heads"],
+    "lab-kunit": [*QUEUE, "uml", "--flavour", "um-lab-kunit"],
 }
 
 
@@ -71,15 +72,12 @@ def vm_step(what: str, flavour: str, extra: bool = False) -> Step:
                        ["--flavour", flavour], "guests", extra)
 
 
-def kunit_step() -> Step:
-    """The KUnit tests, in the kernel with two CPUs, lockdep and KASAN."""
-    report, out = LOGS / "kunit.json", BUILD / "uml-smp"
+def kunit_step(name: str, kernel: str, folder: str, *arguments: str, extra: bool = False) -> Step:
+    """The KUnit tests of a kernel."""
+    report, out = LOGS / f"{name}.json", BUILD / folder
     kunit = BUILD / "linux/tools/testing/kunit/kunit.py"
-    arguments = [f"--kernel_args={word}" for word in ("kunit.autorun=1", "seccomp=on", "ncpus=2")]
-    # KASAN's own tests, which this kernel has too, provoke its reports
-    return Step("kunit", [str(kunit), "exec", "--arch", "um", "--build_dir", str(out), *arguments,
-                          "--filter", "module!=kasan_test", f"--json={report}"], by_kunit(report, out / "test.log"),
-                ("smp",))
+    return Step(name, [str(kunit), "exec", "--arch", "um", "--build_dir", str(out), "--kernel_args=kunit.autorun=1",
+                       *arguments, f"--json={report}"], by_kunit(report, out / "test.log"), (kernel,), extra=extra)
 
 
 def unchanged_step() -> Step:
@@ -100,7 +98,10 @@ def steps() -> list[Step]:
         Step("verify", [*QUEUE, "--json", "verify"], by_findings),
         Step("bisect", [*QUEUE, "--json", "bisect-check"], by_findings),
         pytest_step("heads", [ROOT / "selftests/heads"], ("heads",)),
-        kunit_step(),
+        # with two CPUs, lockdep and KASAN, whose own tests, which this kernel has too, provoke its reports
+        kunit_step("kunit", "smp", "uml-smp", "--kernel_args=seccomp=on", "--kernel_args=ncpus=2",
+                   "--filter", "module!=kasan_test"),
+        kunit_step("kunit-lab", "lab-kunit", "uml-lab-kunit", extra=True),
         pytest_step("uml", [ROOT / "selftests/uml"], ("uml",)),
         unchanged_step(),
         vm_step("kselftests", "smp"),
