@@ -353,7 +353,7 @@ scenario_container_reserves()
 	done
 	# this kernel has no network of its own for it, and no filter of system calls
 	contain run -d --name cameras --privileged --network host --ipc host --uts host --pid host \
-		--cgroupns host --security-opt seccomp=unconfined --log-driver none \
+		--cgroupns host --security-opt seccomp=unconfined --log-driver none --pids-limit -1 \
 		-v /usr:/usr:ro --rootfs "$TMP/rootfs" sleep 1000 > /dev/null ||
 		fail "podman runs nothing: $(tail -n 3 "$TMP/podman.log")"
 	place=$(contain inspect -f '{{.State.CgroupPath}}' cameras)
