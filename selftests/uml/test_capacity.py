@@ -20,6 +20,7 @@ from tools.lab.results import Result
 from tools.lab.scenario import Group, Priority, Scenario
 from tools.lab.units import MIB
 from tools.vm import uml
+from tools.vm.programs import build_bwctl
 
 DELAY_MS = 800
 SECONDS = 60
@@ -62,6 +63,24 @@ def line(count: int, mib: int) -> str:
 def model(disk: str) -> str:
     known = characteristics.compute(presets.load(disk).attributes)
     return f"bps={int(capacity.inner_mib(known) * MIB)} seek={int(capacity.positioning_ms(known) * 1000)}"
+
+
+@pytest.mark.parametrize("disk", DISKS)
+def test_bwctl_measures_the_model_of_a_disk(kernel: Path, tmp_path: Path, disk: str) -> None:
+    """The rate of the last cylinders, and what a positioning takes where a dozen streams wait."""
+    build_bwctl()
+    uml.run_commands(f"""
+tools/disk/disk create {disk} --name rot0 > /dev/null
+mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup
+build/bwctl/bwctl model --measure rot0 > $OUT/said 2>&1
+cat /sys/fs/cgroup/io.bw.model > $OUT/model
+""", tmp_path, kernel)
+    said = (tmp_path / "said").read_text()
+    assert "others used it" not in said
+    words = dict(word.split("=") for word in (tmp_path / "model").read_text().split()[1:])
+    known = characteristics.compute(presets.load(disk).attributes)
+    assert int(words["bps"]) == pytest.approx(capacity.inner_mib(known) * MIB, rel=0.1)
+    assert int(words["seek"]) == pytest.approx(capacity.positioning_ms(known) * 1000, rel=0.15), said
 
 
 def admitted_by_kernel(kernel: Path, out: Path, disk: str) -> int:

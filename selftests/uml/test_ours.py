@@ -56,6 +56,7 @@ LONG = {
     "streamed-readers": "its expectations compare all runs: minutes",
     "recorder": "its expectations compare all runs, and on btrfs frames are lost: evaluation.md",
     "recorder-reserved": "its expectations compare all runs, and 0.8 s are not reached: evaluation.md",
+    "streams-limit-long": "ten minutes of many streams, thirty times; 17% are not reached: evaluation.md",
     "work-conservation": "its expectations compare all runs: minutes",
 }
 

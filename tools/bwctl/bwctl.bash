@@ -7,7 +7,7 @@ _bwctl_options() {
 	run) echo --rate --delay --device --group --quiet --help ;;
 	set) echo --rate --delay --device --none --thread --quiet --help ;;
 	group) echo --rate --delay --streams --none --quiet --json --help ;;
-	model) echo --rate --seek --share --none --json --help ;;
+	model) echo --rate --seek --share --measure --none --json --help ;;
 	show|check|decode) echo --json --help ;;
 	encode) echo --rate --delay --device --quiet --json --help ;;
 	esac

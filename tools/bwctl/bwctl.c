@@ -67,8 +67,10 @@ static const struct command commands[] = {
 	  "  --none           no reservation any more\n"
 	  "  --quiet          do not say that the device has another scheduler\n"
 	  JSON_HELP HELP_HELP },
-	{ "model", OPTION_RATE | OPTION_SEEK | OPTION_SHARE | OPTION_NONE | OPTION_JSON, command_model,
+	{ "model", OPTION_RATE | OPTION_SEEK | OPTION_SHARE | OPTION_MEASURE | OPTION_NONE | OPTION_JSON,
+	  command_model,
 	  "usage: bwctl model --rate RATE --seek TIME [--share PERCENT] DEV\n"
+	  "       bwctl model --measure [--share PERCENT] DEV\n"
 	  "       bwctl model --none DEV\n"
 	  "       bwctl model [--json] DEV\n"
 	  "Say what a disk can do, so that control groups cannot reserve more of it than there\n"
@@ -77,6 +79,7 @@ static const struct command commands[] = {
 	  "  --rate RATE      bytes a second where the disk is slowest: 52MB\n"
 	  "  --seek TIME      from one stream to the next, if many wait: half an average seek\n"
 	  "                   and half a revolution, 8.5ms\n"
+	  "  --measure        read the disk for about four seconds, and take what comes out\n"
 	  "  --share PERCENT  how much of its time may be reserved (default 85)\n"
 	  "  --none           nothing is refused any more\n"
 	  JSON_HELP HELP_HELP },

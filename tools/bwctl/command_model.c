@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "device.h"
 #include "json.h"
+#include "measure.h"
 #include "units.h"
 
 /* What the kernel takes; see Documentation/admin-guide/cgroup-v2.rst. */
@@ -23,10 +24,24 @@
 
 /* --- set ----------------------------------------------------------------------- */
 
+static int parse_share(const struct options *options, char line[LINE_SIZE])
+{
+	uint64_t share;
+
+	if (!options->share)
+		return EXIT_DONE;
+	if (!parse_decimal(options->share, 100, &share) || !share) {
+		say("share '%s' is no number from 1 to 100", options->share);
+		return EXIT_BAD_USE;
+	}
+	put_text(line + strlen(line), LINE_SIZE - strlen(line), " share=%" PRIu64, share);
+	return EXIT_DONE;
+}
+
 static int parse_model(const struct options *options, char line[LINE_SIZE])
 {
 	struct amount bits, ns;
-	uint64_t bps, seek_us, share;
+	uint64_t bps, seek_us;
 
 	if (!option_rate(options->rate, &bits) || !option_time("seek", options->seek, &ns))
 		return EXIT_BAD_USE;
@@ -41,14 +56,29 @@ static int parse_model(const struct options *options, char line[LINE_SIZE])
 		return EXIT_BAD_USE;
 	}
 	put_text(line, LINE_SIZE, "bps=%" PRIu64 " seek=%" PRIu64, bps, seek_us);
-	if (!options->share)
-		return EXIT_DONE;
-	if (!parse_decimal(options->share, 100, &share) || !share) {
-		say("share '%s' is no number from 1 to 100", options->share);
-		return EXIT_BAD_USE;
+	return parse_share(options, line);
+}
+
+/* A line of what was measured; says what it is. */
+static int measure(const char *disk, const struct options *options, char line[LINE_SIZE])
+{
+	struct measured measured;
+	char rate[AMOUNT_TEXT];
+	int error = disk_measure(disk, &measured);
+
+	if (error == -EFBIG) {
+		say("%s: is smaller than 1 GiB: nothing can be measured", disk);
+		return EXIT_FAILED;
 	}
-	put_text(line + strlen(line), LINE_SIZE - strlen(line), " share=%" PRIu64, share);
-	return EXIT_DONE;
+	if (error) {
+		say("%s: cannot be read: %s", disk, strerror(-error));
+		return EXIT_FAILED;
+	}
+	format_rate(rate, measured.bps);
+	printf("%s: %s where it is slowest, a seek takes %.6g ms%s\n", disk, rate, (double)measured.seek_us / 1000,
+	       measured.disturbed ? "; others used it meanwhile: measure again when it is idle" : "");
+	put_text(line, LINE_SIZE, "bps=%" PRIu64 " seek=%" PRIu64, measured.bps, measured.seek_us);
+	return parse_share(options, line);
 }
 
 /* Why the root's file is not to be had, or what was written to it. */
@@ -192,11 +222,15 @@ static int check_use(const struct options *options, bool sets)
 		    "the device is missing");
 		return EXIT_BAD_USE;
 	}
-	if (options->none && (options->rate || options->seek || options->share)) {
-		say("model: --none goes with neither --rate, --seek nor --share");
+	if (options->none && (options->rate || options->seek || options->share || options->measure)) {
+		say("model: --none goes with neither --rate, --seek, --share nor --measure");
 		return EXIT_BAD_USE;
 	}
-	if (sets && !options->none && (!options->rate || !options->seek)) {
+	if (options->measure && (options->rate || options->seek)) {
+		say("model: --measure finds what --rate and --seek say");
+		return EXIT_BAD_USE;
+	}
+	if (sets && !options->none && !options->measure && (!options->rate || !options->seek)) {
 		say("model: %s is missing (see bwctl model --help)", options->rate ? "--seek" : "--rate");
 		return EXIT_BAD_USE;
 	}
@@ -209,13 +243,14 @@ static int check_use(const struct options *options, bool sets)
 
 int command_model(const struct options *options)
 {
-	bool sets = options->none || options->rate || options->seek || options->share;
+	bool sets = options->none || options->rate || options->seek || options->share || options->measure;
 	char name[DISK_NAME], why[LINE_SIZE], line[LINE_SIZE] = "none", number[64];
 	struct disk_list disks = { 0 };
 	int code = check_use(options, sets);
 
+	/* what is wrong is told before the disk is read */
 	if (!code && sets && !options->none)
-		code = parse_model(options, line);
+		code = options->measure ? parse_share(options, line) : parse_model(options, line);
 	if (code)
 		return code;
 	if (disk_find(options->operands[0], name, why)) {
@@ -229,7 +264,10 @@ int command_model(const struct options *options)
 			code = EXIT_FAILED;
 			break;
 		}
-		code = sets ? set(disks.names[i], number, line) : show(options, disks.names[i], number);
+		if (options->measure)
+			code = measure(disks.names[i], options, line);
+		if (!code)
+			code = sets ? set(disks.names[i], number, line) : show(options, disks.names[i], number);
 	}
 	disk_list_free(&disks);
 	return code;

@@ -16,6 +16,7 @@ static const struct option all_options[] = {
 	{ "seek", required_argument, NULL, OPTION_SEEK },
 	{ "share", required_argument, NULL, OPTION_SHARE },
 	{ "none", no_argument, NULL, OPTION_NONE },
+	{ "measure", no_argument, NULL, OPTION_MEASURE },
 	{ "thread", no_argument, NULL, OPTION_THREAD },
 	{ "quiet", no_argument, NULL, OPTION_QUIET },
 	{ "json", no_argument, NULL, OPTION_JSON },
@@ -50,6 +51,9 @@ static void take_option(int option, struct options *options)
 		break;
 	case OPTION_NONE:
 		options->none = true;
+		break;
+	case OPTION_MEASURE:
+		options->measure = true;
 		break;
 	case OPTION_THREAD:
 		options->thread = true;

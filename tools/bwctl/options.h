@@ -21,6 +21,7 @@ enum {
 	OPTION_STREAMS = 1 << 10,
 	OPTION_SEEK = 1 << 11,
 	OPTION_SHARE = 1 << 12,
+	OPTION_MEASURE = 1 << 13,
 };
 
 struct options {
@@ -33,6 +34,7 @@ struct options {
 	const char *seek;
 	const char *share;
 	bool none;
+	bool measure;
 	bool thread;
 	bool quiet;
 	bool json;

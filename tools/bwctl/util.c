@@ -134,3 +134,8 @@ const char *cgroup_root(void)
 {
 	return root("BWCTL_CGROUP", "/sys/fs/cgroup");
 }
+
+const char *dev_root(void)
+{
+	return root("BWCTL_DEV", "/dev");
+}

@@ -47,5 +47,6 @@ const char *sysfs_root(void);
 const char *debugfs_root(void);
 const char *proc_root(void);
 const char *cgroup_root(void);
+const char *dev_root(void);
 
 #endif

@@ -85,14 +85,15 @@ class World:
         self.sysfs, self.debugfs, self.proc = root / "sys", root / "debug", root / "proc"
         self.cgroup = root / "cgroup"
         self.state = root / "state"
+        self.dev = root / "dev"
         for folder in ("devices", "block", "class/block", "dev/block"):
             (self.sysfs / folder).mkdir(parents=True)
-        for path in (self.debugfs, self.proc, self.cgroup, self.state):
+        for path in (self.debugfs, self.proc, self.cgroup, self.state, self.dev):
             path.mkdir()
         self.env = {
             "BWCTL_SYSFS": str(self.sysfs), "BWCTL_DEBUGFS": str(self.debugfs),
             "BWCTL_PROC": str(self.proc), "BWCTL_CGROUP": str(self.cgroup), "BWCTL_FAKE_STATE": str(self.state),
-            "BWCTL_FAKE_IOPRIO": "ok",
+            "BWCTL_FAKE_IOPRIO": "ok", "BWCTL_DEV": str(self.dev),
         }
 
     def run(self, *args: str | bytes, kernel: str = "ok", stdout: Any = subprocess.PIPE) -> Result:

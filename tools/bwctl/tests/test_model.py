@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tools.bwctl.tests.conftest import World, one_line
@@ -35,6 +37,23 @@ def test_model_is_written_for_the_disk(disk: World, args: list[str], line: str) 
     assert written(disk) == f"8:0 {line}\n"
 
 
+def test_disk_that_is_too_small_is_not_measured(disk: World) -> None:
+    (disk.dev / "sda").write_bytes(bytes(1 << 20))
+    assert "smaller than 1 GiB" in one_line(disk.run("model", "--measure", "sda"), 1)
+    assert written(disk) == ""
+
+
+def test_what_is_measured_is_told_and_written(disk: World) -> None:
+    """Of a file that stands for a disk; figures of modelled disks are judged in selftests/uml."""
+    with (disk.dev / "sda").open("wb") as file:
+        file.truncate(1 << 30)
+    result = disk.run("model", "--measure", "--share", "70", "sda")
+    if "Invalid argument" in result.err:
+        pytest.skip("the file system has no direct I/O")
+    assert re.fullmatch(r"sda: \S+ \S+/s where it is slowest, a seek takes \S+ ms\n", result.out)
+    assert re.fullmatch(r"8:0 bps=\d+ seek=\d+ share=70\n", written(disk))
+
+
 def test_model_of_a_stack_is_that_of_its_disks(disk: World) -> None:
     disk.stack("dm-0", "sda")
     assert disk.run("model", *MODEL, "dm-0").code == 0
@@ -55,6 +74,10 @@ def test_model_of_a_stack_is_that_of_its_disks(disk: World) -> None:
     (["--rate", "50MB", "--seek", "1.1s", "sda"], 2, "longer than a second"),
     ([*MODEL, "--share", "0", "sda"], 2, "share '0' is no number from 1 to 100"),
     ([*MODEL, "--share", "101", "sda"], 2, "share '101' is no number"),
+    ([*MODEL, "--measure", "sda"], 2, "--measure finds what --rate and --seek say"),
+    (["--none", "--measure", "sda"], 2, "--none goes with neither"),
+    (["--measure", "--share", "0", "sda"], 2, "share '0' is no number from 1 to 100"),
+    (["--measure", "sda"], 1, "sda: cannot be read: No such file or directory"),
     ([*MODEL, "sdz"], 1, "sdz"),
     (["sda"], 1, "sda: has no model: nothing is refused"),
 ])

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Two numbers of a disk: the rate of its last cylinders, from reads in order, and a
+ * positioning, from sweeps over all of it. Where a dozen streams wait the head goes
+ * upwards over them, so that a way is a twelfth of the stroke, and takes about half an
+ * average seek; the disk turns half way on top.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "device.h"
+#include "measure.h"
+
+#define BLOCK		4096
+#define CHUNK		(512 << 10)
+#define RATE_BYTES	(64 << 20)
+#define PLACES		12	/* of a sweep */
+#define SWEEPS		20
+/* Places of different sweeps differ, so that none is in the drive's cache. */
+#define DISK_MIN	((off_t)1 << 30)
+/* What tells the kernel's reads of a partition table from those of a user. */
+#define DISTURBED	8
+
+#define NS_PER_S	1000000000ull
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static int read_at(int fd, void *buffer, size_t count, off_t at)
+{
+	ssize_t got = pread(fd, buffer, count, at);
+
+	if (got < 0)
+		return -errno;
+	return (size_t)got == count ? 0 : -EIO;
+}
+
+/* The first read is not counted: the head has to come there. */
+static int measure_rate(int fd, void *buffer, off_t size, uint64_t *bps)
+{
+	off_t begin = (size - RATE_BYTES) / BLOCK * BLOCK, at = begin + CHUNK;
+	uint64_t started;
+	int error = read_at(fd, buffer, CHUNK, begin);
+
+	started = now_ns();
+	for (; !error && at + CHUNK <= size; at += CHUNK)
+		error = read_at(fd, buffer, CHUNK, at);
+	if (!error)
+		*bps = (uint64_t)(at - begin - CHUNK) * NS_PER_S / (now_ns() - started + 1);
+	return error;
+}
+
+/* Nor is the first of a sweep, to which the way is longer. */
+static int measure_seek(int fd, void *buffer, off_t size, uint64_t *seek_us)
+{
+	off_t part = size / PLACES;
+	uint64_t took = 0, started;
+	unsigned int chance = 1;
+	int error = 0;
+
+	for (int i = 0; i < SWEEPS * PLACES && !error; i++) {
+		off_t within = (off_t)((double)rand_r(&chance) / RAND_MAX * (double)(part - BLOCK));
+
+		started = now_ns();
+		error = read_at(fd, buffer, BLOCK, (i % PLACES * part + within) / BLOCK * BLOCK);
+		if (i % PLACES)
+			took += now_ns() - started;
+	}
+	*seek_us = took / (SWEEPS * (PLACES - 1)) / 1000;
+	return error;
+}
+
+/* Reads and writes that the disk has completed. */
+static uint64_t completed(const char *disk)
+{
+	unsigned long long reads, writes;
+	char stat[LINE_SIZE];
+
+	if (disk_read(disk, "stat", stat, sizeof(stat)) < 0 ||
+	    sscanf(stat, "%llu %*u %*u %*u %llu", &reads, &writes) != 2)
+		return 0;
+	return reads + writes;
+}
+
+static int measure(int fd, const char *disk, struct measured *measured)
+{
+	/* a request may be smaller than what is read at a time */
+	uint64_t before = completed(disk), others, largest_kb, pieces = 1;
+	off_t size = lseek(fd, 0, SEEK_END);
+	void *buffer;
+	int error;
+
+	if (size < DISK_MIN)
+		return size < 0 ? -errno : -EFBIG;
+	if (posix_memalign(&buffer, BLOCK, CHUNK))
+		return -ENOMEM;
+	error = measure_rate(fd, buffer, size, &measured->bps);
+	if (!error)
+		error = measure_seek(fd, buffer, size, &measured->seek_us);
+	free(buffer);
+	if (disk_read_number(disk, "queue/max_sectors_kb", &largest_kb) && largest_kb)
+		pieces = (CHUNK / 1024 + largest_kb - 1) / largest_kb;
+	others = completed(disk) - before;
+	measured->disturbed = others > SWEEPS * PLACES + RATE_BYTES / CHUNK * pieces + DISTURBED;
+	return error;
+}
+
+int disk_measure(const char *disk, struct measured *measured)
+{
+	char path[PATH_SIZE];
+	int fd, error;
+
+	put_text(path, sizeof(path), "%s/%s", dev_root(), disk);
+	for (char *slash = path + strlen(dev_root()) + 1; *slash; slash++)
+		if (*slash == '!')
+			*slash = '/';
+	fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	error = measure(fd, disk, measured);
+	close(fd);
+	return error;
+}
