@@ -16,6 +16,7 @@
 #endif
 
 #define REQUEST_OPTIONS (OPTION_RATE | OPTION_DELAY | OPTION_DEVICE | OPTION_QUIET)
+#define MODEL_OPTIONS (OPTION_RATE | OPTION_SEEK | OPTION_SHARE | OPTION_MEASURE)
 
 #define REQUEST_HELP \
 	"  --rate RATE      bytes a second: 3M and 3MiB (binary), 3MB, 24Mbit; rounded up\n" \
@@ -67,8 +68,7 @@ static const struct command commands[] = {
 	  "  --none           no reservation any more\n"
 	  "  --quiet          do not say that the device has another scheduler\n"
 	  JSON_HELP HELP_HELP },
-	{ "model", OPTION_RATE | OPTION_SEEK | OPTION_SHARE | OPTION_MEASURE | OPTION_NONE | OPTION_JSON,
-	  command_model,
+	{ "model", MODEL_OPTIONS | OPTION_NONE | OPTION_JSON, command_model,
 	  "usage: bwctl model --rate RATE --seek TIME [--share PERCENT] DEV\n"
 	  "       bwctl model --measure [--share PERCENT] DEV\n"
 	  "       bwctl model --none DEV\n"

@@ -64,7 +64,7 @@ def test_who_reads_ahead_reads_everything(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"text of {name}\n")
     (tmp_path / "link").symlink_to("a")
-    command = [sys.executable, trees.HERE / "ahead.py", tmp_path]
+    command: list[str | Path] = [sys.executable, trees.HERE / "ahead.py", tmp_path]
     read = subprocess.run(command, check=True, capture_output=True, text=True)
     assert sorted(read.stdout.splitlines()) == ["text of a", "text of folder/b", "text of folder/below/c"]
 
