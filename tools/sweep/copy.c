@@ -46,7 +46,11 @@ static bool set_attribute(const char *name, const void *value, size_t size, void
 static bool set_owner(const struct stat *status, int folder, const char *name)
 {
 	int flags = AT_SYMLINK_NOFOLLOW | (*name ? 0 : AT_EMPTY_PATH);
+	struct stat now;
 
+	if (!fstatat(folder, name, &now, flags) && now.st_uid == status->st_uid &&
+	    now.st_gid == status->st_gid)
+		return true;
 	if (!fchownat(folder, name, status->st_uid, status->st_gid, flags))
 		return true;
 	/* who may not give the file away may give it to a group */
