@@ -30,6 +30,7 @@ from . import (
     disks,
     evaluation,
     job,
+    kernels,
     pictures,
     plots,
     result_tables,
@@ -55,6 +56,7 @@ LOADGEN = BUILD / "lab" / "loadgen"
 RESULTS = BUILD / "lab" / "results"
 WORKFLOW = BUILD / "lab" / "workflow"
 PAGE = DOCUMENTS / "evaluation.md"
+GONE = "lab"  # below results: of the schedulers that only patches/lab has
 LAB_PAGE = DOCUMENTS / "apex.md"
 PICTURES = DOCUMENTS / "figures"
 
@@ -178,8 +180,8 @@ def cmd_run(args: argparse.Namespace) -> int:
 def cmd_unchanged(args: argparse.Namespace) -> int:
     scenarios = chosen_scenarios(args)
     build_loadgen()
-    kernels = [Guests(path, LOADGEN, args.limit, unchanged.MEMORY) for path in (args.without, args.kernel)]
-    features = unchanged.common(*(probe(guests) for guests in kernels))
+    both = [Guests(path, LOADGEN, args.limit, unchanged.MEMORY) for path in (args.without, args.kernel)]
+    features = unchanged.common(*(probe(guests) for guests in both))
     plans = unchanged.plans_for(scenarios, args.disks, args.scheduler, args.duration, features)
 
     def results_of(plans: list[runner.Plan], guests: Guests, quiet: bool) -> unchanged.Results:
@@ -192,7 +194,7 @@ def cmd_unchanged(args: argparse.Namespace) -> int:
         return results_of([plan], Guests(args.kernel, LOADGEN, args.limit, unchanged.MEMORY, seed), True)
 
     found = []
-    for guests in kernels:
+    for guests in both:
         if not args.quiet:
             print(f"lab: {guests.kernel}", file=sys.stderr)
         found.append(results_of(plans, guests, args.quiet))
@@ -224,6 +226,9 @@ def cmd_pictures(args: argparse.Namespace) -> int:
     build_loadgen()
     guests = Guests(args.kernel, LOADGEN, args.limit)
     features = probe(guests)
+    for picture in [picture for picture in wanted if picture.lab and not kernels.has_any(features)]:
+        print(f"lab: {picture.name} is left out: it wants --kernel build/uml-lab/vmlinux", file=sys.stderr)
+        wanted.remove(picture)
     plans = [plan_picture(picture, args.disks, features) for picture in wanted]
     args.out.mkdir(parents=True, exist_ok=True)
     with ending(guests):
@@ -378,7 +383,8 @@ def cmd_report(args: argparse.Namespace) -> int:
         print(f"lab: no results of {', '.join(missing)}: left out", file=sys.stderr)
     crosschecks = evaluation.load_crosschecks(args.results)
     page = args.page or PAGE
-    evaluation.write(found, crosschecks, page, page.parent / page.stem)
+    gone = {path.stem: results.load_result(path) for path in sorted((args.results / GONE).glob("*.json"))}
+    evaluation.write(found, crosschecks, page, page.parent / page.stem, gone)
     print(page)
     return 0
 

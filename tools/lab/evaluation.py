@@ -3,7 +3,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tools.base import text
@@ -58,17 +58,23 @@ def write(
     crosschecks: list[CrosscheckResult],
     page: Path,
     details: Path,
+    gone: Mapping[str, Result] | None = None,
 ) -> None:
-    """The page, and below @details one of each scenario."""
+    """The page, and below @details one of each scenario.
+
+    @gone: by scenario, results of the schedulers that only patches/lab has
+    """
+    gone = gone or {}
     details.mkdir(parents=True, exist_ok=True)
     plotted = {}
     for result, scenario in results:
         own = details / f"{scenario.name}.md"
         plotted[scenario.name] = plots.plot_result(result, scenario, details, "svg", brief=True)
-        text_of = _section(result, scenario, own, page.parent, "#", plotted[scenario.name])
+        text_of = _section(result, scenario, own, page.parent, "#", plotted[scenario.name], gone.get(scenario.name))
         write_whole(own, f"{text_of}\n\n{_verdicts(expect.evaluate(result, scenario))}\n")
     judged = [(scenario, expect.evaluate(result, scenario)) for result, scenario in results]
-    parts = [INTRODUCTION, _kernel(results), _claims(judged, page, details), _missed(judged, page, details)]
+    kernels = [*results, *((gone[scenario.name], scenario) for _, scenario in results if scenario.name in gone)]
+    parts = [INTRODUCTION, _kernel(kernels), _claims(judged, page, details), _missed(judged, page, details)]
     parts += [_looks(judged, plotted, page), _numbers(judged, page, details), f"## How to read them\n\n{READING}"]
     parts.append(_crosscheck(crosschecks))
     write_whole(page, "\n".join(part.strip() + "\n" for part in parts if part))
@@ -186,7 +192,8 @@ def _summary(results: list[tuple[Result, Scenario]]) -> str:
 
 
 def _section(
-    result: Result, scenario: Scenario, page: Path, documents: Path, level: str, plotted: Sequence[Path] = ()
+    result: Result, scenario: Scenario, page: Path, documents: Path, level: str, plotted: Sequence[Path] = (),
+    gone: Result | None = None,
 ) -> str:
     """All of a scenario but its verdicts, for a page whose folder is @documents or below it."""
     up = "../" * len(page.parent.relative_to(documents).parts)
@@ -204,6 +211,10 @@ def _section(
     for view in scenario.views:
         unit = f", {view.unit}" if view.unit else ""
         parts.append(f"Here: {view.title}{unit}\n\n" + text.markdown(*result_tables.view_rows(result, view, scenario)))
+        header, rows = result_tables.view_rows(gone, view, scenario) if gone else ([], [])
+        if len(header) > 1:
+            head = f"And with schedulers of [patches/lab]({up}apex.md), which no kernel has"
+            parts.append(f"{head}\n\n{text.markdown(header, rows)}")
     if not scenario.views:
         parts.append(text.markdown(*result_tables.group_rows(result)))
     for table in scenario.published:

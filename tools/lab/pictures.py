@@ -20,7 +20,7 @@ COLOURS = 48
 
 @dataclass(frozen=True)
 class Picture:
-    """One entry of the list; `start` and `end` are seconds of the run."""
+    """One entry of the list; `start` and `end` are seconds of the run. `lab`: it wants a kernel with patches/lab."""
 
     name: str
     scenario: str
@@ -29,6 +29,7 @@ class Picture:
     start: float
     end: float
     processes: list[str] = field(default_factory=list)
+    lab: bool = False
 
 
 def load(path: Path, named: list[str]) -> list[Picture]:

@@ -12,6 +12,7 @@ from tools.lab import cli, compare, crosscheck, evaluation, expect, job, plots, 
 from tools.lab import disks as disk_module
 from tools.lab.results import Result
 from tools.lab.tests.conftest import SCENARIO, cell_result, process_result, result_of
+from tools.lab.units import MIB
 
 
 def made_up(rates: dict[tuple[str, int], int], misses: int = 0) -> Result:
@@ -205,6 +206,19 @@ def test_page_says_of_which_patches_the_results_are(tmp_path: Path) -> None:
     assert "Kernel 7.3, without the BW class.\nOf the patches aaaa.\n" in page.read_text()
     evaluation.write([(one, loaded), (two, loaded)], [], page, tmp_path / "page")
     assert "Of the patches aaaa, bbbb." in page.read_text()
+
+
+def test_page_of_a_scenario_has_schedulers_that_only_the_laboratory_has(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    loaded = schema.parse(Path("test.toml"), SCENARIO)
+    gone = result_of([cell_result("noop", n, [process_result("stream", 10 * MIB), process_result("random", 1)])
+                      for n in (1, 2)])
+    gone["kernel"]["lab"] = "cccc"
+    page = tmp_path / "page.md"
+    evaluation.write([(made_up(RATES), loaded)], [], page, tmp_path / "page", {"test": gone})
+    text = (tmp_path / "page/test.md").read_text()
+    assert "And with schedulers of [patches/lab](../apex.md)" in text and "| N | noop |" in text
+    assert "\nOf patches/lab of the patches cccc.\n" in page.read_text()
 
 
 def test_page_of_the_laboratory_has_its_own_head_and_patches(tmp_path: Path) -> None:

@@ -24,8 +24,7 @@ SELECTED = {
     "test_qcp.py": [
         "test_copy_is_that_of_cp[full-inode+block]", "test_attributes_and_acls_are_kept", "test_copying_twice_replaces",
         "test_copy_shares_its_blocks_where_the_file_system_can",
-        "test_user_gets_what_he_may_have", "test_acls_of_where_a_copy_comes_to_are_not_its_own",
-        "test_interrupted_copy_leaves_no_part_of_a_file[killed]",
+        "test_user_gets_what_he_may_have", "test_interrupted_copy_leaves_no_part_of_a_file[killed]",
         "test_interrupted_copy_leaves_no_part_of_a_file[interrupted]",
     ],
     "test_qdu.py": [
