@@ -7,7 +7,7 @@
 
 . "$(dirname "$0")/cfq_common.sh"
 
-cfq_need dd find setpriv sync timeout
+cfq_need addpart delpart dd find setpriv sync timeout
 cfq_need_ext4
 cfq_device rotational=1 completion_nsec=1000000
 cfq_need_debugfs
@@ -65,6 +65,11 @@ for word in bps=0 bps=4095 bps=1099511627777 bps=18446744073709551617 bps=-1 bps
 done
 refused "bps=1000000" "$inval"
 refused "0:0 bps=1000000" "No such device"
+# a partition is no device that requests wait for
+addpart "/dev/$CFQ_NAME" 1 2048 2048 || cfq_fail "no partition"
+part=("/sys/block/$CFQ_NAME/"*/partition)
+refused "$(cat "${part[0]%/*}/dev") bps=1000000" "No such device"
+delpart "/dev/$CFQ_NAME" 1 || cfq_fail "the partition stays"
 taken "bps=1099511627776 delay=1000 burst=1" "bps=1099511627776 delay=1000 burst=1"
 taken "none" ""
 taken "none" ""
