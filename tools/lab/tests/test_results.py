@@ -246,8 +246,9 @@ def test_page_holds_the_cross_check(tmp_path: Path) -> None:
     assert crosscheck.compare(loaded, [(cell, real)], 4_000_000_000, False)["status"] == "pass"
     page = tmp_path / "page.md"
     evaluation.write([(made_up(RATES), loaded)], [found], page, tmp_path / "page")
-    assert "+50.0%" in page.read_text()
-    assert "Within 10%: **fail**" in page.read_text()
+    assert "+50.0%" in (tmp_path / "page/test.md").read_text()
+    assert "Within 10%: **fail**" in (tmp_path / "page/test.md").read_text()
+    assert "[compared](page/test.md) with them: within 10%: **fail**" in page.read_text()
 
 
 def test_fio_gets_the_same_streams(disks: Path) -> None:
