@@ -25,7 +25,7 @@ SHOWN = [
     ("preemption", "^cfq", 20),
     ("greedy-reserved", "^cfq", 60),
     ("deadline-mix", "^cfq", 20),
-    ("writers", "^cfq", 20),
+    ("writers", "^(cfq|bfq)", 20),
     ("slice-order", "^cfq", 20),
     ("collaboration", "^cfq", 20),
     ("streams-limit", "^cfq.* depth1 N=2(4|5)", 60),
