@@ -23,13 +23,16 @@ from tools.base import text
 from tools.base.arguments import positive
 from tools.base.cli import ToolError
 from tools.base.paths import BUILD, TOOLS
+from tools.vm.programs import build_static
 
 SWEEP = BUILD / "sweep"
 IN_MEMORY = Path("/dev/shm")
 MEAN_BYTES = 10_000
 FILES_OF_A_DIRECTORY = 100
 # Model and ours, in the folder that has the tree.
+BENCH = BUILD / "bench"
 PAIRS = {
+    "nftw(), platter_walk()": (f"{BENCH}/nftw tree", f"{BENCH}/platter_walk tree"),
     "du": ("du -s tree", f"{SWEEP}/qdu -s tree"),
     "find": ("find tree -type f", f"{SWEEP}/qfind tree -type f"),
     "find -exec cat": ("find tree -type f -exec cat {} +", f"{SWEEP}/qfind tree -type f -exec cat {{}} +"),
@@ -87,6 +90,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace) -> int:
     subprocess.run(["make", "-s", "-C", TOOLS / "sweep"], check=True, stdout=subprocess.DEVNULL)
+    build_static(TOOLS / "bench/nftw.c", BENCH)
+    build_static(TOOLS / "bench/platter_walk.c", BENCH, "-Wl,--whole-archive", f"{SWEEP}/libplatter.a",
+                 "-Wl,--no-whole-archive")
     with tempfile.TemporaryDirectory(prefix="trees-", dir=IN_MEMORY) as folder:
         make_tree(Path(folder) / "tree", args.files)
         found = measured(PAIRS, args.runs, Path(folder))

@@ -37,7 +37,7 @@ from tools.lab.units import MIB
 from tools.vm import uml
 from tools.vm.programs import build_preloaded, of_system
 
-from . import tree_players
+from . import tree_players, tree_plot
 from .tree_players import Judged
 from .tree_runs import BENCH, EXPERIMENTS, ONE_SWEEP, PROGRAMS, Lived, Run
 
@@ -139,6 +139,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", type=float, default=3600, metavar="S",
                         help="for the guest as a whole (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="the figures for a program, of each run")
+    parser.add_argument("--plot", type=Path, metavar="DIR", help="draw each experiment, into trees-FS-NAME.svg there")
 
 
 def check(option: str, given: Sequence[str], known: Sequence[str]) -> None:
@@ -151,12 +152,17 @@ def command(args: argparse.Namespace) -> int:
     check("--experiments", args.experiments, list(EXPERIMENTS))
     if "pair" in args.experiments and args.trees < 2:
         raise ToolError("--experiments: pair wants --trees 2 or more", EXIT_USAGE)
+    if args.plot:
+        tree_plot.check()
+        args.plot.mkdir(parents=True, exist_ok=True)
     subprocess.run(["make", "-s", "-C", TOOLS / "sweep"], check=True, stdout=subprocess.DEVNULL)
     build_preloaded(HERE / "sorted_readdir.c", BENCH)
     if "programs" in args.experiments and not of_system("blktrace"):
         print(f"bench: no blktrace: {ONE_SWEEP} is left out", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="trees-") as folder:
         found = measured(args, Path(folder))
+    for name, times in found.times.items() if args.plot else ():
+        tree_plot.write(name, times, args.fs, args.plot / f"trees-{args.fs}-{name}.svg")
     print(json.dumps(found.as_json(), indent=1) if args.json else "\n\n".join(tables(found, args.fs)))
     return 0
 

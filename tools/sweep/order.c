@@ -2,7 +2,9 @@
 /*
  * C-SCAN: the head moves upwards, serves what it comes by, and begins again at
  * the lowest.  What is found below the head belongs to the next sweep; so the
- * order is one of (sweep, device, key), which a heap keeps.
+ * order is one of (sweep, device, key), which a heap keeps.  As long as all comes
+ * in its order, as from readdir where nothing is sorted, it is a list of which the
+ * first is served; a list in order is a heap, too.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -32,13 +34,25 @@ static bool is_below_head(const struct queue *queue, const struct item *item)
 	return item->key < queue->head_key;
 }
 
+static void close_up(struct queue *queue)
+{
+	if (queue->served)
+		memmove(queue->items, queue->items + queue->served, queue->count * sizeof(*queue->items));
+	queue->served = 0;
+}
+
 static bool make_room(struct queue *queue)
 {
 	size_t capacity = queue->capacity + queue->capacity / 2;
 	struct item **items;
 
-	if (queue->count < queue->capacity)
+	if (queue->served + queue->count < queue->capacity)
 		return true;
+	/* half of it or more, so that each item is moved once in the mean */
+	if (queue->served > queue->count) {
+		close_up(queue);
+		return true;
+	}
 	if (capacity < FIRST_CAPACITY)
 		capacity = FIRST_CAPACITY;
 	items = reallocarray(queue->items, capacity, sizeof(*items));
@@ -49,14 +63,11 @@ static bool make_room(struct queue *queue)
 	return true;
 }
 
-bool queue_push(struct queue *queue, struct item *item)
+/* Into the heap, whose last place is free. */
+static void sift_up(struct queue *queue, struct item *item)
 {
-	size_t at = queue->count, above;
+	size_t at = queue->count - 1, above;
 
-	if (!make_room(queue))
-		return false;
-	item->sweep = queue->head_sweep + is_below_head(queue, item);
-	queue->count++;
 	for (; at; at = above) {
 		above = (at - 1) / 2;
 		if (!comes_before(item, queue->items[above]))
@@ -64,6 +75,26 @@ bool queue_push(struct queue *queue, struct item *item)
 		queue->items[at] = queue->items[above];
 	}
 	queue->items[at] = item;
+}
+
+bool queue_push(struct queue *queue, struct item *item)
+{
+	size_t end;
+
+	if (!make_room(queue))
+		return false;
+	item->sweep = queue->head_sweep + is_below_head(queue, item);
+	end = queue->served + queue->count++;
+	if (queue->count == 1)
+		queue->is_list = true;
+	else if (queue->is_list)
+		queue->is_list = !comes_before(item, queue->items[end - 1]);
+	if (queue->is_list) {
+		queue->items[end] = item;
+	} else {
+		close_up(queue);
+		sift_up(queue, item);
+	}
 	return true;
 }
 
@@ -91,9 +122,13 @@ struct item *queue_pop(struct queue *queue)
 
 	if (!queue->count)
 		return NULL;
-	first = queue->items[0];
+	first = queue->items[queue->served];
 	queue->count--;
-	if (queue->count)
+	if (!queue->count)
+		queue->served = 0;
+	else if (queue->is_list)
+		queue->served++;
+	else
 		sift_down(queue, queue->items[queue->count]);
 	queue->head_sweep = first->sweep;
 	queue->head_device = first->device;
@@ -118,4 +153,5 @@ void queue_free(struct queue *queue)
 	free(queue->items);
 	queue->items = NULL;
 	queue->capacity = 0;
+	queue->served = 0;
 }

@@ -36,11 +36,14 @@ struct item {
 
 /**
  * struct queue - items in C-SCAN order
- * @items: a heap
+ * @items: a heap, or a list in order
+ * @is_list: it is a list, of which so many are @served
  * @head_sweep: of the item that was served last, with the two that follow
  */
 struct queue {
 	struct item **items;
+	bool is_list;
+	size_t served;
 	size_t count;
 	size_t capacity;
 	uint32_t head_sweep;

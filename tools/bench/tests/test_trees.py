@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tools.base.cli import ToolError
-from tools.bench import cli, tree_players, tree_runs, trees
+from tools.bench import cli, tree_players, tree_plot, tree_runs, trees
 from tools.bench.tree_runs import Lived, Run
 from tools.vm import uml
 from tools.vm.programs import build_preloaded
@@ -42,6 +42,17 @@ def test_times_of_a_cell_are_averaged() -> None:
 def test_bad_use_is_refused(words: list[str], text: str) -> None:
     with pytest.raises(ToolError, match=text):
         trees.command(options(*words))
+
+
+@pytest.mark.parametrize("experiment, rows", [("programs", ["tar", "qtar"]), ("ageing", ["1", "2", "3"])])
+def test_experiments_are_drawn_and_the_picture_repeats(tmp_path: Path, experiment: str, rows: list[str]) -> None:
+    pytest.importorskip("matplotlib")
+    times = {row: {"early": [1.0, 2.0], "aged": [3.0]} for row in rows}
+    for number in (1, 2):
+        tree_plot.write(experiment, times, "ext4", tmp_path / f"{number}.svg")
+    text = (tmp_path / "1.svg").read_text()
+    assert text == (tmp_path / "2.svg").read_text()
+    assert all(word in text for word in ["early", "aged", f"{experiment}, ext4"])
 
 
 # --- what ours are compared with

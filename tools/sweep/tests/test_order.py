@@ -50,6 +50,19 @@ def test_order_is_cscan_while_new_items_come(builds: Builds, round: int) -> None
     assert ask(builds, commands) == model(commands)
 
 
+@pytest.mark.parametrize("round", range(20))
+def test_order_is_cscan_where_most_comes_in_order(builds: Builds, round: int) -> None:
+    """A list, until something comes that is out of it."""
+    chance = random.Random(f"{SEED} in order {round}")
+    exceptions = chance.choice([0, 0.002, 0.02, 0.2])
+    pushes = chance.choice([0.5, 0.6, 0.9])
+    commands = []
+    for number in range(1500):
+        key = chance.randrange(1500) if chance.random() < exceptions else number
+        commands.append(f"push 0 {key}" if chance.random() < pushes else "pop")
+    assert ask(builds, [*commands, *["pop"] * 1500]) == model([*commands, *["pop"] * 1500])
+
+
 def test_what_is_found_below_the_head_waits_for_the_next_sweep(builds: Builds) -> None:
     commands = ["push 0 50", "push 0 70", "pop", "push 0 60", "push 0 10", "pop", "pop", "pop"]
     assert [line.split()[1] for line in ask(builds, commands)] == ["50", "60", "70", "10"]
