@@ -72,12 +72,25 @@ def test_bwctl_measures_the_model_of_a_disk(kernel: Path, tmp_path: Path, disk: 
     uml.run_commands(f"""
 tools/disk/disk create {disk} --name rot0 > /dev/null
 mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup
-build/bwctl/bwctl model --measure rot0 > $OUT/said 2>&1
+for n in 1 2; do
+	build/bwctl/bwctl model --measure rot0 > $OUT/said.$n 2>&1
+	cat /sys/fs/cgroup/io.bw.model > $OUT/model.$n
+done
+dd if=/dev/rot0 of=/dev/null bs=64k count=100000 iflag=direct status=none &
+build/bwctl/bwctl model --measure rot0 > $OUT/disturbed 2>&1
+echo $? > $OUT/code
+kill $!
 cat /sys/fs/cgroup/io.bw.model > $OUT/model
 """, tmp_path, kernel)
-    said = (tmp_path / "said").read_text()
-    assert "others used it" not in said
-    words = dict(word.split("=") for word in (tmp_path / "model").read_text().split()[1:])
+    for number in (1, 2):  # of the second nothing is in the drive's cache
+        said = (tmp_path / f"said.{number}").read_text()
+        assert_model(disk, (tmp_path / f"model.{number}").read_text(), said)
+    assert (tmp_path / "code").read_text() == "1\n" and "others used it" in (tmp_path / "disturbed").read_text()
+    assert (tmp_path / "model").read_text() == (tmp_path / "model.2").read_text()
+
+
+def assert_model(disk: str, line: str, said: str) -> None:
+    words = dict(word.split("=") for word in line.split()[1:])
     known = characteristics.compute(presets.load(disk).attributes)
     assert int(words["bps"]) == pytest.approx(capacity.inner_mib(known) * MIB, rel=0.1)
     assert int(words["seek"]) == pytest.approx(capacity.positioning_ms(known) * 1000, rel=0.15), said

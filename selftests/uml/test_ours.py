@@ -50,13 +50,13 @@ LONG = {
     "competing-readers": "its expectations compare all runs: minutes",
     "crosscheck": "it is compared with fio in QEMU, by `lab crosscheck`",
     "mixed-load": "its expectations compare all runs: minutes",
-    "patience": "10 MiB/s for best effort are not reached: evaluation.md",
+    "patience": "10 MiB/s for best effort are not reached: its page of the evaluation",
     "over-provisioning": "its expectations compare all runs: minutes",
-    "reader-or-writer": "two fifths for the reader are not reached: evaluation.md",
+    "reader-or-writer": "two fifths for the reader are not reached: its page of the evaluation",
     "streamed-readers": "its expectations compare all runs: minutes",
-    "recorder": "its expectations compare all runs, and on btrfs frames are lost: evaluation.md",
-    "recorder-reserved": "its expectations compare all runs, and 0.8 s are not reached: evaluation.md",
-    "streams-limit-long": "ten minutes of many streams, thirty times; 17% are not reached: evaluation.md",
+    "recorder": "its expectations compare all runs, and on btrfs frames are lost: its page of the evaluation",
+    "recorder-reserved": "its expectations compare all runs, and 0.8 s are not reached: its page of the evaluation",
+    "streams-limit-long": "ten minutes of many streams, thirty times; 17% are not reached: its page of the evaluation",
     "work-conservation": "its expectations compare all runs: minutes",
 }
 

@@ -7,15 +7,15 @@ usage: ahead.py TREE...    the simplest way to have many requests wait, for `ben
 import os
 import shutil
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 
 for tree in sys.argv[1:]:
     for folder, _, names in os.walk(tree):
         paths = [Path(folder, name) for name in names]
-        with ExitStack() as stack:
-            files = [stack.enter_context(path.open("rb")) for path in paths if path.is_file() and not path.is_symlink()]
-            for file in files:
+        files = [path for path in paths if path.is_file() and not path.is_symlink()]
+        for path in files:
+            with path.open("rb") as file:
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
-            for file in files:
+        for path in files:
+            with path.open("rb") as file:
                 shutil.copyfileobj(file, sys.stdout.buffer)

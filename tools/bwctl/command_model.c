@@ -24,24 +24,27 @@
 
 /* --- set ----------------------------------------------------------------------- */
 
-static int parse_share(const struct options *options, char line[LINE_SIZE])
+/* @share: 0: it was not said */
+static int parse_share(const struct options *options, uint64_t *share)
 {
-	uint64_t share;
-
-	if (!options->share)
+	*share = 0;
+	if (!options->share || (parse_decimal(options->share, 100, share) && *share))
 		return EXIT_DONE;
-	if (!parse_decimal(options->share, 100, &share) || !share) {
-		say("share '%s' is no number from 1 to 100", options->share);
-		return EXIT_BAD_USE;
-	}
-	put_text(line + strlen(line), LINE_SIZE - strlen(line), " share=%" PRIu64, share);
-	return EXIT_DONE;
+	say("share '%s' is no number from 1 to 100", options->share);
+	return EXIT_BAD_USE;
+}
+
+static void put_model(char line[LINE_SIZE], uint64_t bps, uint64_t seek_us, uint64_t share)
+{
+	put_text(line, LINE_SIZE, "bps=%" PRIu64 " seek=%" PRIu64, bps, seek_us);
+	if (share)
+		put_text(line + strlen(line), LINE_SIZE - strlen(line), " share=%" PRIu64, share);
 }
 
 static int parse_model(const struct options *options, char line[LINE_SIZE])
 {
 	struct amount bits, ns;
-	uint64_t bps, seek_us;
+	uint64_t bps, seek_us, share;
 
 	if (!option_rate(options->rate, &bits) || !option_time("seek", options->seek, &ns))
 		return EXIT_BAD_USE;
@@ -55,30 +58,10 @@ static int parse_model(const struct options *options, char line[LINE_SIZE])
 		say("seek '%s' is longer than a second", options->seek);
 		return EXIT_BAD_USE;
 	}
-	put_text(line, LINE_SIZE, "bps=%" PRIu64 " seek=%" PRIu64, bps, seek_us);
-	return parse_share(options, line);
-}
-
-/* A line of what was measured; says what it is. */
-static int measure(const char *disk, const struct options *options, char line[LINE_SIZE])
-{
-	struct measured measured;
-	char rate[AMOUNT_TEXT];
-	int error = disk_measure(disk, &measured);
-
-	if (error == -EFBIG) {
-		say("%s: is smaller than 1 GiB: nothing can be measured", disk);
-		return EXIT_FAILED;
-	}
-	if (error) {
-		say("%s: cannot be read: %s", disk, strerror(-error));
-		return EXIT_FAILED;
-	}
-	format_rate(rate, measured.bps);
-	printf("%s: %s where it is slowest, a seek takes %.6g ms%s\n", disk, rate, (double)measured.seek_us / 1000,
-	       measured.disturbed ? "; others used it meanwhile: measure again when it is idle" : "");
-	put_text(line, LINE_SIZE, "bps=%" PRIu64 " seek=%" PRIu64, measured.bps, measured.seek_us);
-	return parse_share(options, line);
+	if (parse_share(options, &share))
+		return EXIT_BAD_USE;
+	put_model(line, bps, seek_us, share);
+	return EXIT_DONE;
 }
 
 /* Why the root's file is not to be had, or what was written to it. */
@@ -97,6 +80,41 @@ static void say_refused_model(const char *disk, int error)
 		say("%s: io.bw.model: %s", disk, strerror(-error));
 		break;
 	}
+}
+
+/* A line of what was measured; says what it is. What can be found out before the disk is read, is. */
+static int measure(const char *disk, const struct options *options, char line[LINE_SIZE])
+{
+	static char lines[GROUP_FILE_SIZE];
+	struct measured measured;
+	char rate[AMOUNT_TEXT];
+	uint64_t share;
+	int error;
+
+	if (parse_share(options, &share))
+		return EXIT_BAD_USE;
+	error = group_read(cgroup_root(), "io.bw.model", lines);
+	if (error) {
+		say_refused_model(disk, error);
+		return EXIT_FAILED;
+	}
+	error = disk_measure(disk, &measured);
+	if (error == -EFBIG) {
+		say("%s: is smaller than 1 GiB: nothing can be measured", disk);
+		return EXIT_FAILED;
+	}
+	if (error) {
+		say("%s: cannot be read: %s", disk, strerror(-error));
+		return EXIT_FAILED;
+	}
+	if (measured.disturbed) {
+		say("%s: others used it meanwhile: measure it when it is idle", disk);
+		return EXIT_FAILED;
+	}
+	format_rate(rate, measured.bps);
+	printf("%s: %s where it is slowest, a seek takes %.6g ms\n", disk, rate, (double)measured.seek_us / 1000);
+	put_model(line, measured.bps, measured.seek_us, share);
+	return EXIT_DONE;
 }
 
 static int set(const char *disk, const char *number, const char *line)
@@ -248,9 +266,8 @@ int command_model(const struct options *options)
 	struct disk_list disks = { 0 };
 	int code = check_use(options, sets);
 
-	/* what is wrong is told before the disk is read */
-	if (!code && sets && !options->none)
-		code = options->measure ? parse_share(options, line) : parse_model(options, line);
+	if (!code && sets && !options->none && !options->measure)
+		code = parse_model(options, line);
 	if (code)
 		return code;
 	if (disk_find(options->operands[0], name, why)) {

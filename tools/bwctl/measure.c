@@ -22,10 +22,10 @@
 #define RATE_BYTES	(64 << 20)
 #define PLACES		12	/* of a sweep */
 #define SWEEPS		20
-/* Places of different sweeps differ, so that none is in the drive's cache. */
 #define DISK_MIN	((off_t)1 << 30)
-/* What tells the kernel's reads of a partition table from those of a user. */
-#define DISTURBED	8
+/* What others may read meanwhile, a partition table for instance. */
+#define SLACK_SECTORS	128
+#define SECTOR		512
 
 #define NS_PER_S	1000000000ull
 
@@ -46,18 +46,29 @@ static int read_at(int fd, void *buffer, size_t count, off_t at)
 	return (size_t)got == count ? 0 : -EIO;
 }
 
-/* The first read is not counted: the head has to come there. */
+/* Somewhere in @size bytes, other places each time: the drive may have the last ones in its cache. */
+static off_t draw(off_t size)
+{
+	static unsigned int chance;
+
+	if (!chance)
+		chance = (unsigned int)now_ns() | 1;
+	return (off_t)((double)rand_r(&chance) / RAND_MAX * (double)size) / BLOCK * BLOCK;
+}
+
+/* In the last hundredth. The first read is not counted: the head has to come there. */
 static int measure_rate(int fd, void *buffer, off_t size, uint64_t *bps)
 {
-	off_t begin = (size - RATE_BYTES) / BLOCK * BLOCK, at = begin + CHUNK;
+	off_t last = size / 100 > RATE_BYTES ? size / 100 : RATE_BYTES;
+	off_t begin = (size - last) / BLOCK * BLOCK + draw(last - RATE_BYTES);
 	uint64_t started;
 	int error = read_at(fd, buffer, CHUNK, begin);
 
 	started = now_ns();
-	for (; !error && at + CHUNK <= size; at += CHUNK)
-		error = read_at(fd, buffer, CHUNK, at);
+	for (off_t at = CHUNK; !error && at < RATE_BYTES; at += CHUNK)
+		error = read_at(fd, buffer, CHUNK, begin + at);
 	if (!error)
-		*bps = (uint64_t)(at - begin - CHUNK) * NS_PER_S / (now_ns() - started + 1);
+		*bps = (uint64_t)(RATE_BYTES - CHUNK) * NS_PER_S / (now_ns() - started + 1);
 	return error;
 }
 
@@ -66,14 +77,13 @@ static int measure_seek(int fd, void *buffer, off_t size, uint64_t *seek_us)
 {
 	off_t part = size / PLACES;
 	uint64_t took = 0, started;
-	unsigned int chance = 1;
 	int error = 0;
 
 	for (int i = 0; i < SWEEPS * PLACES && !error; i++) {
-		off_t within = (off_t)((double)rand_r(&chance) / RAND_MAX * (double)(part - BLOCK));
+		off_t place = i % PLACES * part / BLOCK * BLOCK + draw(part - BLOCK);
 
 		started = now_ns();
-		error = read_at(fd, buffer, BLOCK, (i % PLACES * part + within) / BLOCK * BLOCK);
+		error = read_at(fd, buffer, BLOCK, place);
 		if (i % PLACES)
 			took += now_ns() - started;
 	}
@@ -81,22 +91,21 @@ static int measure_seek(int fd, void *buffer, off_t size, uint64_t *seek_us)
 	return error;
 }
 
-/* Reads and writes that the disk has completed. */
-static uint64_t completed(const char *disk)
+/* Sectors that were read and written; nothing moves where the disk keeps no counts (queue/iostats). */
+static uint64_t sectors(const char *disk)
 {
-	unsigned long long reads, writes;
+	unsigned long long read, written;
 	char stat[LINE_SIZE];
 
 	if (disk_read(disk, "stat", stat, sizeof(stat)) < 0 ||
-	    sscanf(stat, "%llu %*u %*u %*u %llu", &reads, &writes) != 2)
+	    sscanf(stat, "%*u %*u %llu %*u %*u %*u %llu", &read, &written) != 2)
 		return 0;
-	return reads + writes;
+	return read + written;
 }
 
 static int measure(int fd, const char *disk, struct measured *measured)
 {
-	/* a request may be smaller than what is read at a time */
-	uint64_t before = completed(disk), others, largest_kb, pieces = 1;
+	uint64_t own = (RATE_BYTES + SWEEPS * PLACES * BLOCK) / SECTOR, before = sectors(disk);
 	off_t size = lseek(fd, 0, SEEK_END);
 	void *buffer;
 	int error;
@@ -109,10 +118,7 @@ static int measure(int fd, const char *disk, struct measured *measured)
 	if (!error)
 		error = measure_seek(fd, buffer, size, &measured->seek_us);
 	free(buffer);
-	if (disk_read_number(disk, "queue/max_sectors_kb", &largest_kb) && largest_kb)
-		pieces = (CHUNK / 1024 + largest_kb - 1) / largest_kb;
-	others = completed(disk) - before;
-	measured->disturbed = others > SWEEPS * PLACES + RATE_BYTES / CHUNK * pieces + DISTURBED;
+	measured->disturbed = sectors(disk) - before > own + SLACK_SECTORS;
 	return error;
 }
 

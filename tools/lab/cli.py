@@ -384,6 +384,8 @@ def cmd_report(args: argparse.Namespace) -> int:
     crosschecks = evaluation.load_crosschecks(args.results)
     page = args.page or PAGE
     gone = {path.stem: results.load_result(path) for path in sorted((args.results / GONE).glob("*.json"))}
+    if not gone:
+        print("lab: no results of schedulers of patches/lab: left out", file=sys.stderr)
     evaluation.write(found, crosschecks, page, page.parent / page.stem, gone)
     print(page)
     return 0

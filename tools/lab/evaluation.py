@@ -67,14 +67,16 @@ def write(
     gone = gone or {}
     details.mkdir(parents=True, exist_ok=True)
     plotted = {}
+    judged = []
     for result, scenario in results:
+        verdicts = expect.evaluate(result, scenario)
+        judged.append((scenario, verdicts))
         own = details / f"{scenario.name}.md"
         plotted[scenario.name] = plots.plot_result(result, scenario, details, "svg", brief=True)
         text_of = _section(result, scenario, own, page.parent, "#", plotted[scenario.name], gone.get(scenario.name))
-        parts = [text_of, _verdicts(expect.evaluate(result, scenario))]
+        parts = [text_of, _verdicts(verdicts)]
         parts.append(_crosscheck([check for check in crosschecks if check["scenario"] == scenario.name]))
         write_whole(own, "\n\n".join(part for part in parts if part) + "\n")
-    judged = [(scenario, expect.evaluate(result, scenario)) for result, scenario in results]
     kernels = [*results, *((gone[scenario.name], scenario) for _, scenario in results if scenario.name in gone)]
     parts = [INTRODUCTION, _kernel(kernels), _claims(judged, page, details), _missed(judged, page, details)]
     parts += [_looks(judged, plotted, page), _numbers(judged, page, details), f"## How to read them\n\n{READING}"]

@@ -112,11 +112,11 @@ def lab_findings(project: Project, linux: Path, base: Base, stamps: Stamps) -> l
 
 
 def page_problems(project: Project, name: str, how: str) -> list[str]:
-    """Whether a page that has figures of these patches has them of other code, of theirs or the queue's."""
+    """Whether the page has figures of other code, of these patches or the queue."""
     page = project.root / name
-    lines = page.read_text().splitlines() if page.is_file() else []
-    if not any(line.startswith(of_patches("", LAB).rstrip(".")) for line in lines):
+    if not page.is_file():
         return []
+    lines = page.read_text().splitlines()
     wanted = [of_patches(code_id(project.root)), of_patches(code_id(project.root, series=LAB), LAB)]
     return [f"is not '{line[:-1]}': {how}" for line in wanted if line not in lines]
 

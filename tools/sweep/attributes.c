@@ -124,12 +124,12 @@ bool attributes_set(int at, const char *name, const char *attribute,
 	return !lsetxattr(place.path, attribute, value, size, 0);
 }
 
-bool attributes_has(int at, const char *name, const char *attribute)
+bool attributes_may_have(int at, const char *name, const char *attribute)
 {
 	struct place place;
 
 	find_place(at, name, &place);
-	return get(&place, attribute, NULL, 0) >= 0;
+	return get(&place, attribute, NULL, 0) >= 0 || (errno != ENODATA && errno != ENOTSUP);
 }
 
 void attributes_remove(int at, const char *name, const char *attribute)

@@ -27,8 +27,8 @@ bool attributes_each(int at, const char *name, attribute_taker take, void *user)
 bool attributes_set(int at, const char *name, const char *attribute,
 		    const void *value, size_t size);
 
-/* Is there such a one, as far as this user is told? */
-bool attributes_has(int at, const char *name, const char *attribute);
+/* May there be such a one?  Where it cannot be asked, there may. */
+bool attributes_may_have(int at, const char *name, const char *attribute);
 
 /* Remove one, if it is there. */
 void attributes_remove(int at, const char *name, const char *attribute);

@@ -223,12 +223,8 @@ failure copy_file(int fd, const struct stat *status, int folder, const char *nam
 static bool make_symlink(int at, const char *from, int folder, const char *name)
 {
 	char target[PATH_MAX];
-	ssize_t length = readlinkat(at, from, target, sizeof(target) - 1);
 
-	if (length < 0)
-		return false;
-	target[length] = '\0';
-	return !symlinkat(target, folder, name);
+	return data_read_target(at, from, target) && !symlinkat(target, folder, name);
 }
 
 failure copy_special(int at, const char *from, const struct stat *status, int folder,

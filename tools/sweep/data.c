@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where a file has data, and where holes. */
+/* Where a file has data, and where holes; what a symbolic link holds. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <unistd.h>
@@ -26,4 +26,18 @@ off_t data_next(int fd, off_t from, off_t size, off_t *end)
 	if (*end < 0 || *end > size)
 		*end = size;
 	return begin;
+}
+
+bool data_read_target(int at, const char *name, char target[PATH_MAX])
+{
+	ssize_t length = readlinkat(at, name, target, PATH_MAX);
+
+	if (length < 0)
+		return false;
+	if (length == PATH_MAX) {
+		errno = ENAMETOOLONG;
+		return false;
+	}
+	target[length] = '\0';
+	return true;
 }

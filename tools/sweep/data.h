@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Where a file has data, and where holes. */
+/* Where a file has data, and where holes; what a symbolic link holds. */
 #ifndef SWEEP_DATA_H
 #define SWEEP_DATA_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -24,5 +25,8 @@ bool data_is_sparse(const struct stat *status);
  * know holes has one part.
  */
 off_t data_next(int fd, off_t from, off_t size, off_t *end);
+
+/* Read the target of the link @name in @at; false with errno set, also if it is too long. */
+bool data_read_target(int at, const char *name, char target[PATH_MAX]);
 
 #endif

@@ -89,7 +89,7 @@ int destination_folder(const char *path, const char **name)
 	kept.fd = open_chunks(path, length);
 	if (kept.fd >= 0) {
 		kept.path = need(strndup(path, length));
-		kept.gives_acl = attributes_has(kept.fd, ".", ATTRIBUTE_ACL_INHERITED);
+		kept.gives_acl = attributes_may_have(kept.fd, ".", ATTRIBUTE_ACL_INHERITED);
 	}
 	return kept.fd;
 }

@@ -42,15 +42,15 @@ void writer_begin(struct writer *writer, int fd)
 	writer->names = need(archive_read_disk_new());
 	writer->member = need(archive_entry_new2(archive));
 	writer->buffer = need(malloc(DATA_CHUNK));
+	need(archive_read_disk_set_standard_lookup(writer->names) == ARCHIVE_OK ? archive : NULL);
 	/* SCHILY: the header for extended attributes that tar knows */
 	if (archive_write_set_format_pax(archive) != ARCHIVE_OK ||
 	    archive_write_set_format_option(archive, "pax", "xattrheader", "SCHILY") != ARCHIVE_OK ||
-	    archive_read_disk_set_standard_lookup(writer->names) != ARCHIVE_OK ||
 	    archive_write_set_bytes_per_block(archive, bytes_at_once(fd)) != ARCHIVE_OK ||
 	    archive_write_set_bytes_in_last_block(archive, RECORD) != ARCHIVE_OK ||
 	    archive_write_open_fd(archive, fd) != ARCHIVE_OK) {
 		say("cannot write the archive: %s", archive_error_string(archive));
-		exit(MEMBER_FAILED);
+		exit(exit_trouble);
 	}
 }
 
@@ -109,9 +109,32 @@ const char *member_name(const char *path)
 
 /* --- members --------------------------------------------------------------- */
 
+struct taken {
+	struct archive_entry *member;
+	const char *path;
+	bool is_all;
+};
+
+/* libarchive writes others as %XX, which tar does not take back but for "%" and "=". */
+static bool is_plain(const char *name)
+{
+	for (; *name; name++)
+		if (*name < '!' || *name > '~')
+			return false;
+	return true;
+}
+
 static bool add_attribute(const char *name, const void *value, size_t size, void *user)
 {
-	archive_entry_xattr_add_entry(user, name, value, size);
+	struct taken *taken = user;
+
+	if (is_plain(name)) {
+		archive_entry_xattr_add_entry(taken->member, name, value, size);
+		return true;
+	}
+	say("'%s': the extended attribute '%s' cannot be archived: its name is no plain ASCII",
+	    taken->path, name);
+	taken->is_all = false;
 	return true;
 }
 
@@ -171,19 +194,19 @@ static enum member_result worse(enum member_result a, enum member_result b)
 static enum member_result add_attributes(struct archive_entry *member, int at,
 					 const char *name, const char *path)
 {
-	if (attributes_each(at, name, add_attribute, member))
-		return MEMBER_WRITTEN;
+	struct taken taken = { .member = member, .path = path, .is_all = true };
+
+	if (attributes_each(at, name, add_attribute, &taken))
+		return taken.is_all ? MEMBER_WRITTEN : MEMBER_FAILED;
 	return cannot("read the extended attributes of", path);
 }
 
 static bool add_target(struct archive_entry *member, int at, const char *name)
 {
 	char target[PATH_MAX];
-	ssize_t length = readlinkat(at, name, target, sizeof(target) - 1);
 
-	if (length < 0)
+	if (!data_read_target(at, name, target))
 		return false;
-	target[length] = '\0';
 	archive_entry_set_symlink(member, target);
 	return true;
 }
@@ -214,12 +237,16 @@ enum member_result member_write_link(struct writer *writer, const char *path,
 
 static void add_parts(struct archive_entry *member, int fd, off_t size)
 {
+	bool has_data = false;
 	off_t begin, end = 0;
 
 	for (begin = data_next(fd, 0, size, &end); begin < size;
-	     begin = data_next(fd, end, size, &end))
+	     begin = data_next(fd, end, size, &end)) {
 		archive_entry_sparse_add_entry(member, begin, end - begin);
-	if (!archive_entry_sparse_count(member))
+		has_data = true;
+	}
+	/* the count is zero as well of one part that is the whole file */
+	if (!has_data)
 		archive_entry_sparse_add_entry(member, 0, 0);
 }
 
@@ -292,23 +319,25 @@ static enum member_result put_sparse(struct writer *writer, int fd, const char *
 	return put(writer, zeros, size - at) ? MEMBER_WRITTEN : MEMBER_FATAL;
 }
 
+static enum member_result put_data(struct writer *writer, int fd, const char *path,
+				   struct archive_entry *member, off_t size)
+{
+	if (archive_entry_sparse_count(member))
+		return put_sparse(writer, fd, path, member, size);
+	return put_part(writer, fd, path, 0, size, size);
+}
+
 enum member_result member_write_file(struct writer *writer, int fd, const char *path,
 				     const struct stat *status)
 {
 	struct archive_entry *member = make_member(writer, path, status);
-	enum member_result result = add_attributes(member, fd, "", path), now;
+	enum member_result attributes = add_attributes(member, fd, "", path), result;
 
 	archive_entry_set_size(member, status->st_size);
 	if (data_is_sparse(status))
 		add_parts(member, fd, status->st_size);
-	now = write_header(writer, member, path);
-	result = worse(result, now);
-	if (now != MEMBER_WRITTEN)
-		;
-	else if (archive_entry_sparse_count(member))
-		result = worse(result, put_sparse(writer, fd, path, member, status->st_size));
-	else
-		result = worse(result, put_part(writer, fd, path, 0, status->st_size,
-						status->st_size));
-	return result;
+	result = write_header(writer, member, path);
+	if (result == MEMBER_WRITTEN)
+		result = put_data(writer, fd, path, member, status->st_size);
+	return worse(attributes, result);
 }

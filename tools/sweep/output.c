@@ -64,11 +64,21 @@ void output_choose(struct output *output, int folder)
 	unfinished = output;
 }
 
+/* Before Linux 6.10 files get their first name by way of /proc, but for root. */
+static bool can_give_names(void)
+{
+	static int can = -1;
+
+	if (can < 0)
+		can = !access("/proc/self/fd", X_OK);
+	return can;
+}
+
 bool output_begin(struct output *output, int folder)
 {
 	output->folder = folder;
 	output->temporary[0] = '\0';
-	output->fd = openat(folder, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	output->fd = can_give_names() ? openat(folder, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600) : -1;
 	if (output->fd >= 0)
 		return true;
 	/* not every file system has files without a name */
@@ -88,7 +98,6 @@ static bool give_name(const struct output *output, const char *name)
 		return true;
 	if (errno != ENOENT)
 		return false;
-	/* before Linux 6.10 that was for root only */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", output->fd);
 	return !linkat(AT_FDCWD, path, output->folder, name, AT_SYMLINK_FOLLOW);
 }
@@ -107,14 +116,18 @@ static bool give_first_name(struct output *output, const char *name)
 
 bool output_commit(struct output *output, const char *name)
 {
-	bool is_file = output->fd >= 0;
+	bool is_file = output->fd >= 0, is_named;
 	int error = 0;
 
 	if (is_file && !output->temporary[0] && !give_first_name(output, name))
 		error = errno;
-	/* where it says that something was not written, files have temporary names */
-	if (is_file && close(output->fd) && !error)
+	is_named = !error && !output->temporary[0];
+	/* FUSE and SMB may tell only now that something was not written */
+	if (is_file && close(output->fd) && !error) {
 		error = errno;
+		if (is_named)
+			unlinkat(output->folder, name, 0);
+	}
 	output->fd = -1;
 	if (!error && output->temporary[0] &&
 	    renameat(output->folder, output->temporary, output->folder, name))

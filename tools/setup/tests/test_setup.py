@@ -17,7 +17,7 @@ SETUP = ROOT / "tools/setup"
 EVERYWHERE = {"git", "gcc", "make", "flex", "bison", "bc", "perl", "ccache", "xz", "python3"}
 PROGRAMS = {
     "run": {"qemu-system-x86_64", "fio"},
-    "bench": {"qemu-system-x86_64", "pahole", "rsync", "bsdtar"},
+    "bench": {"qemu-system-x86_64", "pahole", "rsync", "bsdtar", "pkg-config"},
     "test": {"qemu-system-x86_64", "fio", "patch", "quilt", "sparse", "blktrace", "pkg-config", "setfacl",
              "mkfs.ext4", "mkfs.f2fs", "mkfs.xfs", "mkfs.btrfs", "chromium", "node", "npm", "pahole", "rsync",
              "podman", "crun"},

@@ -29,7 +29,7 @@ PROGRAMS = {
 }
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-g"]
 SANITIZED = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-FAKED = ["ioctl", "getdents64", "fstatfs", "fstatat", "pread", "copy_file_range", "openat"]
+FAKED = ["ioctl", "getdents64", "fstatfs", "fstatat", "pread", "copy_file_range", "openat", "fstat"]
 WRAPPED = [f"-Wl,--wrap={name}" for name in FAKED]
 BAD_USE = {"qdu": 1, "qfind": 1, "qcp": 1, "qtar": 2}
 NOBODY = 65534

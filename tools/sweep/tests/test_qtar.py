@@ -148,6 +148,30 @@ def test_file_of_more_than_eight_gib_is_kept(tool: Run, tmp_path: Path) -> None:
     assert (tmp_path / "archive").stat().st_size < 1 << 20
 
 
+def test_names_of_attributes_that_no_archive_can_hold_are_told(tool: Run, tmp_path: Path) -> None:
+    """libarchive would write them in a way that tar does not take back; the others are kept."""
+    (tmp_path / "file").write_bytes(b"text")
+    try:
+        for name in ("user.plain", "user.with space", "user.gr\u00f6\u00dfe"):
+            os.setxattr(tmp_path / "file", name, b"value")
+    except OSError:
+        pytest.skip("the file system has no extended attributes")
+    done = tool("qtar", "-cf", "archive", "file")
+    assert done.code == 2 and sum("cannot be archived" in line for line in done.complaints) == 2
+    extract(tmp_path / "archive", tmp_path / "out")
+    assert os.listxattr(tmp_path / "out/file") == ["user.plain"]
+
+
+@pytest.mark.parametrize("name", ["plain", "islands", "hole"])
+def test_file_that_takes_fewer_blocks_than_it_has_bytes_is_kept(tool: Run, tmp_path: Path, name: str) -> None:
+    """As of file systems that compress, whose files need no holes for that."""
+    parts = {"plain": [(0, os.urandom(300_000))], "islands": [(0, b"first"), (200_000, b"second")], "hole": []}[name]
+    make_sparse(tmp_path / "file", 300_000, parts)
+    assert tool("qtar", "-cf", "archive", "file", FAKE_BLOCKS="1").code == 0
+    extract(tmp_path / "archive", tmp_path / "out")
+    assert (tmp_path / "out/file").read_bytes() == (tmp_path / "file").read_bytes()
+
+
 def test_archive_ends_with_a_record(tool: Run, tree: Path) -> None:
     tool("qtar", "-cf", "archive", "tree")
     text = (tree / "archive").read_bytes()
