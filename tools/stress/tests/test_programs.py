@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import re
 import signal
-import fcntl
 import subprocess
 import time
 from pathlib import Path
