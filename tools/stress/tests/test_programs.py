@@ -77,7 +77,7 @@ def test_error_without_leave_is_a_failure(programs: Path, tmp_path: Path) -> Non
 def knobs(programs: Path, tmp_path: Path, text: str) -> tuple[int, str]:
     table = tmp_path / "table"
     table.write_text(text)
-    command = [programs / "knobs", table, "1", "1", tmp_path / "lock"]
+    command: list[str | Path] = [programs / "knobs", table, "1", "1", tmp_path / "lock"]
     return ended(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
 
 
