@@ -127,7 +127,7 @@ def test_only_a_strict_run_fails_with_an_expectation(
 @pytest.mark.parametrize(
     ("scenario", "cells", "seconds"),
     [
-        ("writers", "^cfq-(rt|bw)", 5),
+        ("writers", "^cfq-(rt|bw) depth1", 5),
         ("competing-readers", "^(cfq|bfq) depth1 readers=8", 1),
     ],
 )
