@@ -22,15 +22,15 @@ from pathlib import Path
 from tools.base import text
 from tools.base.arguments import positive
 from tools.base.cli import ToolError
-from tools.base.paths import BUILD, TOOLS
+from tools.base.paths import TOOLS
 from tools.vm.programs import build_static
 
-SWEEP = BUILD / "sweep"
+from .tree_runs import BENCH, SWEEP
+
 IN_MEMORY = Path("/dev/shm")
 MEAN_BYTES = 10_000
 FILES_OF_A_DIRECTORY = 100
 # Model and ours, in the folder that has the tree.
-BENCH = BUILD / "bench"
 PAIRS = {
     "nftw(), platter_walk()": (f"{BENCH}/nftw tree", f"{BENCH}/platter_walk tree"),
     "du": ("du -s tree", f"{SWEEP}/qdu -s tree"),
@@ -91,6 +91,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def command(args: argparse.Namespace) -> int:
     subprocess.run(["make", "-s", "-C", TOOLS / "sweep"], check=True, stdout=subprocess.DEVNULL)
     build_static(TOOLS / "bench/nftw.c", BENCH)
+    # anew each time: what is compiled once does not see that the library has changed
+    (BENCH / "platter_walk").unlink(missing_ok=True)
     build_static(TOOLS / "bench/platter_walk.c", BENCH, "-Wl,--whole-archive", f"{SWEEP}/libplatter.a",
                  "-Wl,--no-whole-archive")
     with tempfile.TemporaryDirectory(prefix="trees-", dir=IN_MEMORY) as folder:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from tools.base import plots
@@ -31,7 +32,7 @@ def write(experiment: str, times: Times, fs: str, path: Path) -> None:
     figure, axes = pyplot.subplots(figsize=(5.2, 1.2 + 0.16 * len(times)), layout="constrained")
     for number, column in enumerate(columns):
         rows = [row for row in times if column in times[row]]
-        means = [sum(times[row][column]) / len(times[row][column]) for row in rows]
+        means = [fmean(times[row][column]) for row in rows]
         if experiment == ALONG:
             axes.plot([int(row) for row in rows], means, marker=".", label=column)
             continue

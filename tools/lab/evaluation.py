@@ -95,11 +95,15 @@ def _link(scenario: Scenario, page: Path, details: Path) -> str:
     return f"[{scenario.name}]({details.relative_to(page.parent)}/{scenario.name}.md)"
 
 
-def _count(verdicts: list[Verdict]) -> str:
+def _holding(verdicts: list[Verdict]) -> int:
     """How many hold; those that were not run are none that hold."""
-    holds = sum(verdict["status"] == "pass" for verdict in verdicts)
+    return sum(verdict["status"] == "pass" for verdict in verdicts)
+
+
+def _count(verdicts: list[Verdict]) -> str:
     if not verdicts:
         return ""
+    holds = _holding(verdicts)
     return "all" if holds == len(verdicts) else f"**{holds} of {len(verdicts)}**"
 
 
@@ -109,13 +113,13 @@ def _published(scenario: Scenario) -> str:
 
 def _claims(judged: Judged, page: Path, details: Path) -> str:
     everything = [verdict for _, verdicts in judged for verdict in verdicts]
-    holds = sum(verdict["status"] == "pass" for verdict in everything)
     rows = [
         [_link(scenario, page, details), scenario.title, _published(scenario), _count(verdicts)]
         for scenario, verdicts in judged
     ]
     table = text.markdown(["scenario", "the load", "published", "of what it must show holds"], rows, "llll")
-    return f"## What was claimed\n\nOf {len(everything)} things that they must show {holds} hold.\n\n{table}"
+    said = f"Of {len(everything)} things that they must show {_holding(everything)} hold."
+    return f"## What was claimed\n\n{said}\n\n{table}"
 
 
 def _missed(judged: Judged, page: Path, details: Path) -> str:
@@ -248,8 +252,8 @@ def _trust(crosschecks: list[CrosscheckResult], page: Path, details: Path) -> st
     where = f"{details.relative_to(page.parent)}/{crosschecks[0]['scenario']}.md"
     status = "pass" if all(check["status"] == "pass" for check in crosschecks) else "fail"
     limit = f"{crosschecks[0]['limit_percent']:g}%"
-    return f"{head}; fio in QEMU, on the same modelled disk, is [compared](" \
-           f"{where}) with them: within {limit}: **{status}**."
+    judged = f"[compared]({where}) with them: within {limit}: **{status}**"
+    return f"{head}; fio in QEMU, on the same modelled disk, is {judged}."
 
 
 def _crosscheck(crosschecks: list[CrosscheckResult]) -> str:
