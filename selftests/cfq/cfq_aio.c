@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Reads 4 KiB at random places of a disk, with so many reads under way at any time,
- * for so long, and prints how many have ended.
+ * for so long, and prints how many have ended. With "nowait" a read that would have to
+ * wait for a tag is refused instead, and not tried again; prints how many were.
  *
- *	cfq_aio DEVICE NUMBER SECONDS
+ *	cfq_aio DEVICE NUMBER SECONDS [nowait]
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 #include <unistd.h>
 
 #include <linux/aio_abi.h>
+#include <linux/fs.h>
 
 #define BLOCK		4096
 #define MAX		256
@@ -55,15 +58,18 @@ int main(int argc, char **argv)
 	struct io_event done[MAX];
 	aio_context_t ctx = 0;
 	long number, i, count;
-	long ended = 0;
+	long ended = 0, refused = 0, again;
+	bool nowait;
 	off_t blocks;
 	double end;
 	void *data;
 	int fd, skip;
 
-	number = argc == 4 ? atol(argv[2]) : 0;
+	nowait = argc == 5 && !strcmp(argv[4], "nowait");
+	number = argc == 4 || nowait ? atol(argv[2]) : 0;
 	if (number < 1 || number > MAX) {
-		fprintf(stderr, "usage: cfq_aio DEVICE NUMBER SECONDS, NUMBER up to %d\n",
+		fprintf(stderr,
+			"usage: cfq_aio DEVICE NUMBER SECONDS [nowait], NUMBER up to %d\n",
 			MAX);
 		return 2;
 	}
@@ -84,6 +90,7 @@ int main(int argc, char **argv)
 		cb[i].aio_fildes = fd;
 		cb[i].aio_buf = (unsigned long)data;
 		cb[i].aio_nbytes = BLOCK;
+		cb[i].aio_rw_flags = nowait ? RWF_NOWAIT : 0;
 		cbs[i] = &cb[i];
 	}
 
@@ -96,17 +103,21 @@ int main(int argc, char **argv)
 			fail("io_getevents");
 		if (now() > end)
 			break;
-		for (i = 0; i < count; i++) {
+		for (again = i = 0; i < count; i++) {
+			if (nowait && done[i].res == -EAGAIN) {
+				refused++;
+				continue;
+			}
 			if (done[i].res != BLOCK) {
 				fprintf(stderr, "a read of %d bytes: %lld\n", BLOCK,
 					(long long)done[i].res);
 				return 1;
 			}
-			cbs[i] = (struct iocb *)(unsigned long)done[i].obj;
+			cbs[again++] = (struct iocb *)(unsigned long)done[i].obj;
 		}
-		ended += count;
-		submit(ctx, cbs, count, blocks);
+		ended += again;
+		submit(ctx, cbs, again, blocks);
 	}
-	printf("%ld\n", ended);
+	printf("%ld\n", nowait ? refused : ended);
 	return 0;
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Who has many requests waiting does not get far more of the disk than who reads one
-# block after the other, whether there are tags for all of them or not.
+# block after the other, whether there are tags for all of them or not. Alone, it gets
+# the tags that it asks for, and is told at once if there is none.
 
 . "$(dirname "$0")/cfq_common.sh"
 
@@ -32,6 +33,31 @@ beside()
 		cfq_fail "$one reads one at a time, beside $many"
 }
 
+# refused NUMBER TAGS: of so many reads, those that would have had to wait for a tag
+refused()
+{
+	echo "$2" > "$CFQ_QUEUE/nr_requests" || cfq_fail "$2 tags are not taken"
+	"$aio" "$CFQ_DEV" "$1" 2 nowait || cfq_fail "$1 at a time cannot be read at once"
+}
+
 beside 64 256
 beside 128 64
+
+# An eighth of the tags is for better classes.
+[ "$(refused 56 64)" = 0 ] || cfq_fail "who reads alone is refused tags that nobody wants"
+[ "$(refused 64 64)" -gt 0 ] || cfq_fail "no tag is left to better classes"
+read -r before _ < "/sys/block/$CFQ_NAME/stat"
+# shellcheck disable=SC2329  # by cfq_wait_for
+other_reads()
+{
+	local reads
+
+	read -r reads _ < "/sys/block/$CFQ_NAME/stat"
+	[ "$reads" -gt "$before" ]
+}
+"$aio" "$CFQ_DEV" 1 8 > /dev/null &
+other=$!
+cfq_wait_for other_reads || cfq_fail "the other does not read"
+[ "$(refused 56 64)" -gt 0 ] || cfq_fail "who has many reads leaves no tag to another"
+wait "$other" || cfq_fail "the other cannot read"
 exit "$KSFT_PASS"

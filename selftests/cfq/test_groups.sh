@@ -273,6 +273,37 @@ wait
 reads a 1
 cfq_wait_for rmdir "$root/moved" 2> /dev/null || cfq_fail "a group does not go"
 
+# What a process has reserved by its I/O priority counts as much as it uses: an eighth
+# of the disk, and 86% can't be had beside that, until it is gone for a while.
+# shellcheck disable=SC2329  # by cfq_wait_for
+class_counts()
+{
+	{ echo "$dev bps=43000000" > "$root/b/io.bw"; } 2> /dev/null || return 0
+	echo "$dev none" > "$root/b/io.bw"
+	return 1
+}
+# shellcheck disable=SC2329  # as above
+class_is_forgotten()
+{
+	! class_counts
+}
+echo cfq > "$CFQ_QUEUE/scheduler"
+echo "$dev bps=50000000 seek=10000 share=90" > "$model" || cfq_fail "the model is refused again"
+! class_counts || cfq_fail "a class that nobody is in counts"
+# shellcheck disable=SC2016
+timeout 120 "$ioprio" 60,5 sh -c \
+	'while dd if="$1" of=/dev/null bs=64k iflag=direct status=none; do :; done' - "$CFQ_DEV" &
+reader=$!
+cfq_wait_for class_counts || cfq_fail "what is reserved by I/O priority does not count"
+grep -q "^$dev .*bw.class_us=[1-9]" "$cgroups/io.stat" ||
+	cfq_fail "io.stat has nothing of the class: $(cat "$cgroups/io.stat")"
+echo "$dev bps=5000000" > "$root/b/io.bw" || cfq_fail "beside the class there is no tenth"
+echo "$dev none" > "$root/b/io.bw"
+kill "$reader"
+wait "$reader" 2> /dev/null
+cfq_wait_for class_is_forgotten || cfq_fail "who has been in the class counts for ever"
+echo "$dev none" > "$model"
+
 # A device that goes has no line any more.
 mkdir "$NULLB/${CFQ_NAME}g" || cfq_fail "no second device"
 echo 1 > "$NULLB/${CFQ_NAME}g/power" || cfq_fail "the second device gets no power"

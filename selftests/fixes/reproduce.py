@@ -23,7 +23,7 @@ from tools.vm import Result, build_static, parameters, run
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = BUILD / "vm"
-PROGRAM_SOURCES = (HERE / "guest/load_module.c", HERE / "guest/sched_files.c",
+PROGRAM_SOURCES = (HERE / "guest/load_module.c", HERE / "guest/sched_files.c", HERE / "guest/trace_cpu.c",
                    ROOT / "selftests/vm/guest/ending_readers.c")
 FIXES = FLAVOURS["fixes"]
 BROKEN = 3  # a script's exit code: it could not do what it is for
@@ -48,6 +48,7 @@ REPRODUCERS = (
     Reproducer("debugfs-mq-deadline", "debugfs.sh mq-deadline 150", r"(KASAN: .* in|RIP: \S+?:) ?(dd|deadline)_\w+"),
     Reproducer("debugfs-kyber", "debugfs.sh kyber 150", r"(KASAN: .* in|RIP: \S+?:) ?(kyber|sbitmap)_\w+"),
     Reproducer("blktrace", "blktrace.sh", r"^BUG: the message is in the trace, blkparse drops it$"),
+    Reproducer("relay", "relay.sh 60", r"(KASAN: .* in|RIP: \S+?:) ?\w*(relay|blktrace|blk_add_trace)\w*\+"),
 )
 
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from tools.base import cli
 
-from . import cost, disk_cost, fio, lock, page, timer, tree_cpu, trees, zeros
+from . import cost, disk_cost, fio, lock, page, timer, tree_cpu, trees, where, zeros
 
 COMMANDS = {"cost": cost, "disk": disk_cost, "fio": fio, "lock": lock, "page": page, "timer": timer, "trees": trees,
-            "tree-cpu": tree_cpu, "zeros": zeros}
+            "tree-cpu": tree_cpu, "where": where, "zeros": zeros}
 
 
 def parser() -> argparse.ArgumentParser:

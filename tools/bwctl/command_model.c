@@ -180,6 +180,22 @@ static int look_at_group(const char *folder)
 	return 0;
 }
 
+/* What processes use that have reserved by themselves, by their I/O priority. */
+static void look_at_class(void)
+{
+	static char lines[GROUP_FILE_SIZE];
+	char line[LINE_SIZE];
+	int64_t us = 0;
+
+	if (!group_read(cgroup_root(), "io.stat", lines) && line_of_disk(lines, model.number, line))
+		(void)line_number(line, "bw.class_us", &us);
+	model.reserved += (double)us / US_PER_S;
+	if (model.json)
+		json_int("class_ppm", us);
+	else if (us)
+		printf("%5.1f%%  processes that have reserved by themselves, lately\n", 100 * us / US_PER_S);
+}
+
 static int64_t streams_left(void)
 {
 	double left = (double)model.share / 100 - model.reserved;
@@ -219,8 +235,10 @@ static int show(const struct options *options, const char *disk, const char *num
 		       (double)model.seek_us / 1000, model.share);
 	}
 	group_each(look_at_group);
-	if (model.json) {
+	if (model.json)
 		json_end_array();
+	look_at_class();
+	if (model.json) {
 		json_int("reserved_ppm", (int64_t)(US_PER_S * model.reserved));
 		json_int("streams_left", streams_left());
 		json_end();

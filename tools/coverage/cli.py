@@ -246,7 +246,8 @@ def added_lines() -> dict[str, set[int]]:
 def function_at(text: Sequence[str], number: int) -> str:
     """The function that a line is in: gcov does not know it for copies that the compiler made."""
     for line in reversed(text[:number]):
-        if found := re.match(r"[A-Za-z_][\w\s*]*?\b(\w+)\(", line):
+        # its type may be on the line before, and what is all capitals is a macro
+        if found := re.match(r"(?:[A-Za-z_][\w\s*]*?\b)?(?![A-Z_]+\()(\w+)\(", line):
             return found[1]
     return ""
 

@@ -118,7 +118,17 @@ def test_shows_it_as_json(full: World) -> None:
         "device": "sda", "bps": 50000000, "seek_us": 10000, "share": 85}
     assert {entry["group"]: entry["ppm"] for entry in shown["groups"]} == {
         "/films": 700000, "/system.slice/recorder.service": 120000}
-    assert (shown["reserved_ppm"], shown["streams_left"]) == (820000, 0)
+    assert (shown["class_ppm"], shown["reserved_ppm"], shown["streams_left"]) == (0, 820000, 0)
+
+
+def test_what_processes_use_within_reservations_of_their_own_counts(full: World) -> None:
+    (full.cgroup / "films/io.bw").write_text("")
+    (full.cgroup / "io.stat").write_text("8:16 bw.class_us=900000\n8:0 rbytes=1 bw.class_us=130000\n7:0 \n")
+    *_, use, last = full.run("model", "sda").out.splitlines()
+    assert use == " 13.0%  processes that have reserved by themselves, lately"
+    assert last.startswith(" 25.0%  reserved; there is room for 19 more")
+    shown = full.run("model", "--json", "sda").json
+    assert (shown["class_ppm"], shown["reserved_ppm"], shown["streams_left"]) == (130000, 250000, 19)
 
 
 def test_who_asks_for_little_is_charged_no_more_seeks_than_requests(disk: World) -> None:

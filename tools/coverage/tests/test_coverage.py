@@ -102,6 +102,9 @@ def test_a_line_is_of_the_function_above_it(tool: ModuleType) -> None:
     assert [tool.function_at(text, n) for n in (1, 5)] == ["", "first"]
     text[6:8] = ["static bool second(int a,"]
     assert tool.function_at(text, len(text)) == "second"
+    text += ["}", "EXPORT_SYMBOL_GPL(second);", "static noinline struct a *", "third(int a)", "{", "\tif (a)"]
+    assert tool.function_at(text, len(text)) == "third"
+    assert tool.function_at(text, len(text) - 4) == "second"
 
 
 def test_figures_count_lines_and_branches(tool: ModuleType, tmp_path: Path) -> None:

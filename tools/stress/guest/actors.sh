@@ -377,32 +377,17 @@ actor_devices()
 	done
 }
 
-# Whether the files of a trace of a disk are there, or blktrace has ended
-is_set_up()
-{
-	[ -e "$DEBUG/block/$1/trace0" ] || ! kill -0 "$2" 2> /dev/null
-}
-
-# blktrace comes and goes; that a CPU is gone when it starts is no fault of it. No CPU
-# comes online while a trace is set up: relay_open() of the kernel, which the queue does
-# not change, gives none a buffer that is on its way, and what is traced there finds a
-# NULL pointer.
+# blktrace comes and goes; that a CPU is gone when it starts is no fault of it.
 actor_traces()
 {
 	local disk
 
 	mkdir -p "$TMP/trace"
-	exec 9> "$TMP/turning.cpus"
 	while running; do
 		pick clean files turns faulty
 		disk=$pick
-		flock 9
-		timeout -s INT -k $((30 * slow)) $((20 * slow)) \
-			blktrace -d "/dev/$disk" -D "$TMP/trace" -o t -w 2 -b 64 -n 4 > /dev/null 2>&1 9>&- &
-		while ! is_set_up "$disk" $!; do sleep 0.05; done
-		sleep 0.2
-		flock -u 9
-		may_fail "trace" wait $!
+		may_fail "trace" timeout -s INT -k $((30 * slow)) $((20 * slow)) \
+			blktrace -d "/dev/$disk" -D "$TMP/trace" -o t -w 2 -b 64 -n 4
 		rm -f "$TMP"/trace/*
 		nap 500
 	done

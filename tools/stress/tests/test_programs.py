@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import re
 import signal
 import subprocess
@@ -77,8 +76,7 @@ def test_error_without_leave_is_a_failure(programs: Path, tmp_path: Path) -> Non
 def knobs(programs: Path, tmp_path: Path, text: str) -> tuple[int, str]:
     table = tmp_path / "table"
     table.write_text(text)
-    command: list[str | Path] = [programs / "knobs", table, "1", "1", tmp_path / "lock"]
-    return ended(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+    return ended(subprocess.Popen([programs / "knobs", table, "1", "1"], stdout=subprocess.PIPE, text=True))
 
 
 def test_knobs_writes_values_of_the_range(programs: Path, tmp_path: Path) -> None:
@@ -100,15 +98,6 @@ def test_knobs_fails_by_others(programs: Path, tmp_path: Path) -> None:
     code, said = knobs(programs, tmp_path, f"{tmp_path}/none\tENOENTX\t1\n")
     assert code == 1
     assert "ERROR: " in said and "none\tunexpected ENOENT\t" in said
-
-
-def test_knobs_stay_while_somebody_has_the_lock(programs: Path, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("as it was")
-    with (tmp_path / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        code, said = knobs(programs, tmp_path, f"# 1\n{tmp_path}/file\t-\t200..900\n")
-    assert (code, said) == (0, "")
-    assert (tmp_path / "file").read_text() == "as it was"
 
 
 def test_bad_use_is_told(programs: Path) -> None:
