@@ -48,6 +48,8 @@ REPRODUCERS = (
     Reproducer("debugfs-mq-deadline", "debugfs.sh mq-deadline 150", r"(KASAN: .* in|RIP: \S+?:) ?(dd|deadline)_\w+"),
     Reproducer("debugfs-kyber", "debugfs.sh kyber 150", r"(KASAN: .* in|RIP: \S+?:) ?(kyber|sbitmap)_\w+"),
     Reproducer("blktrace", "blktrace.sh", r"^BUG: the message is in the trace, blkparse drops it$"),
+    # not a bug: what blkviz has of a kernel without this queue
+    Reproducer("blkviz", "blkviz.sh", ""),
     Reproducer("relay", "relay.sh 60", r"(KASAN: .* in|RIP: \S+?:) ?\w*(relay|blktrace|blk_add_trace)\w*\+"),
 )
 

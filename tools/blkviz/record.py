@@ -32,6 +32,7 @@ NOTES_SUFFIX = ".blkviz.json"
 SYSFS = Path(os.environ.get("BLKVIZ_SYSFS", "/sys"))
 # of its summary: "Total: 1234 events (dropped 56), 78 KiB data"
 DROPPED = re.compile(r"(\d+) events dropped|[Dd]ropped:?\s+(\d+)")
+FAILED = re.compile(r"^setup_mmap: .*$|^Thread \d+ failed .*$", re.M)
 
 
 def main(words: Sequence[str]) -> int:
@@ -181,6 +182,9 @@ def trace(device: Path, base: Path, command: list[str], seconds: float | None) -
             dropped = write_notes(base, command, said)
     if not files_of(base):
         raise ToolError(f"blktrace: {(said.strip().splitlines() or ['no message'])[0]}")
+    if (failed := FAILED.search(said)) and not any(file.stat().st_size for file in files_of(base)):
+        raise ToolError(f"{base.parent}: blktrace can write nothing there ({failed[0]}): it maps its files, as network "
+                        "file systems may not: -o names a place that is none")
     return code, dropped
 
 

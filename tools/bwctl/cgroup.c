@@ -29,15 +29,22 @@ const char *group_path(const char *folder)
 	return strncmp(folder, cgroup_root(), length) || !folder[length] ? "/" : folder + length;
 }
 
+/* The id that engines give a container, in the name of its scope. */
+static bool is_container_id(const char *name)
+{
+	return strlen(name) == 64 && strspn(name, "0123456789abcdef") == 64;
+}
+
 static bool is_called(const char *base, const char *name)
 {
 	static const char *const endings[] = { "", ".service", ".slice", ".scope" };
-	size_t length = strlen(name);
+	const char *at = strstr(base, name);
 
-	if (strncmp(base, name, length))
+	if (!at || (at != base && !(at[-1] == '-' && is_container_id(name))))
 		return false;
+	at += strlen(name);
 	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
-		if (!strcmp(base + length, endings[i]))
+		if (!strcmp(at, endings[i]))
 			return true;
 	return false;
 }

@@ -131,6 +131,7 @@ while [ $# -gt 0 ]; do
 done
 [ "$device" = /dev/none ] && { echo "Invalid path $device specified" >&2; exit 1; }
 cat "$FAKE_SYSFS/class/block/sdx/trace/vfs" > "$FAKE_SYSFS/during"
+[ -s "$FAKE_TRACE" ] || echo "setup_mmap: mmap: Invalid argument" >&2
 end() {
 	: > "$FAKE_SYSFS/ending"
 	# until a second signal has come, where one is to come
@@ -183,6 +184,14 @@ def test_what_blktrace_dropped_is_noted_and_told(machine: dict[str, str], tmp_pa
     assert json.loads((tmp_path / "base.blkviz.json").read_text())["dropped"] == 30
     problems = json.loads(blkviz(tmp_path / "base", "--json").stdout)["problems"]
     assert any("30 events were dropped" in problem for problem in problems)
+
+
+def test_recording_that_cannot_be_written_is_an_error(machine: dict[str, str], tmp_path: Path) -> None:
+    """As on 9p, where blktrace goes on and has nothing."""
+    (tmp_path / "trace").write_bytes(b"")
+    done = blkviz("record", "-o", tmp_path / "base", "-w", "0.1", "sdx", env=machine)
+    assert done.returncode == 1
+    assert b"blktrace can write nothing there (setup_mmap: mmap: Invalid argument)" in done.stderr
 
 
 def test_notes_of_an_older_recording_do_not_stay(machine: dict[str, str], tmp_path: Path) -> None:

@@ -121,6 +121,18 @@ def test_name_that_is_there_twice_is_refused(service: World) -> None:
     assert "/system.slice/recorder.service" in line and "/user.slice/recorder.service" in line and "say which" in line
 
 
+@pytest.mark.parametrize("place", ["docker/{}", "system.slice/docker-{}.scope"])
+def test_container_is_found_by_its_id(service: World, place: str) -> None:
+    """docker's, by its driver for cgroupfs and for systemd."""
+    container = "0123456789abcdef" * 4
+    folder = place.format(container)
+    service.group("system.slice/other-cutter.service")
+    service.group(folder)
+    assert service.run("group", "--rate", "16MB", "--delay", "500ms", container, "/dev/sda").code == 0
+    assert (service.cgroup / folder / "io.bw").read_text() == "8:0 bps=16000000 delay=500000\n"
+    assert "no control group cutter" in service.run("group", "--rate", "16MB", "--delay", "1s", "cutter", "/dev/sda").err
+
+
 def test_group_without_the_file_is_told_what_to_do(service: World) -> None:
     service.group("old", None)
     for args in ([*RESERVE, "old", "sda"], ["old"]):

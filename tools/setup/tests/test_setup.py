@@ -20,7 +20,7 @@ PROGRAMS = {
     "bench": {"qemu-system-x86_64", "pahole", "rsync", "bsdtar", "pkg-config"},
     "test": {"qemu-system-x86_64", "fio", "patch", "quilt", "sparse", "blktrace", "pkg-config", "setfacl",
              "mkfs.ext4", "mkfs.f2fs", "mkfs.xfs", "mkfs.btrfs", "chromium", "node", "npm", "pahole", "rsync",
-             "podman", "crun"},
+             "podman", "crun", "dockerd"},
     "blktests": {"qemu-system-x86_64", "fio", "blktrace", "mkfs.ext4", "mkfs.f2fs", "mkfs.xfs", "mkfs.btrfs", "pahole",
                  "depmod", "g++", "dmsetup"},
     "deb": {"pahole", "rsync", "dpkg-buildpackage", "dh_builddeb", "depmod", "openssl", "zstd"},

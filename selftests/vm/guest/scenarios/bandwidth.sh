@@ -328,6 +328,31 @@ scenario_reservation_beside_held_tags()
 	drained disk
 }
 
+# a_root FOLDER: what a container finds as its root, all of it the guest's
+a_root()
+{
+	local place
+
+	mkdir -p "$1/usr"
+	for place in bin lib lib64; do
+		ln -s "usr/$place" "$1/$place"
+	done
+}
+
+# cameras_reserve GROUP ENGINE...: the container of that name, as administrators.md has it
+cameras_reserve()
+{
+	local group=$1 bytes
+	shift
+
+	"$BWCTL" group --rate 16MB --delay 500ms "$group" /dev/disk || fail "bwctl does not take '$group'"
+	"$@" exec cameras dd if=/dev/disk of=/dev/null bs=1M count=4 iflag=direct || fail "it cannot read"
+	bytes=$("$BWCTL" group --json "$group" | grep -oE '"(entitled|surplus)": *[0-9]+' | grep -oE '[0-9]+$' |
+		paste -sd +)
+	[ $((bytes)) = $((4 << 20)) ] || fail "of 4 MiB its reservation knows $bytes"
+	"$@" rm -f cameras > /dev/null || fail "it cannot be removed"
+}
+
 # contain COMMAND...: podman, in folders of the scenario's own
 contain()
 {
@@ -335,35 +360,51 @@ contain()
 		--storage-driver vfs "$@" 2>> "$TMP/podman.log"
 }
 
-# As administrators.md has it: by the path that the engine tells.
-scenario_container_reserves()
+scenario_container_of_podman_reserves()
 {
 	kernels plain
 	command -v podman > /dev/null || skip "podman is not installed"
 	patience 120
 
-	local place bytes
-
 	disk disk rotational=1
 	printf '[engine]\ncgroup_manager="cgroupfs"\nevents_logger="none"\nruntime="crun"\n%s\n' \
 		$'[containers]\ndefault_sysctls=[]' > "$TMP/containers.conf"
-	mkdir -p "$TMP/rootfs/usr"
-	for place in bin lib lib64; do
-		ln -s "usr/$place" "$TMP/rootfs/$place"
-	done
+	a_root "$TMP/rootfs"
 	# this kernel has no network of its own for it, and no filter of system calls
 	contain run -d --name cameras --privileged --network host --ipc host --uts host --pid host \
 		--cgroupns host --security-opt seccomp=unconfined --log-driver none --pids-limit -1 \
 		-v /usr:/usr:ro --rootfs "$TMP/rootfs" sleep 1000 > /dev/null ||
 		fail "podman runs nothing: $(tail -n 3 "$TMP/podman.log")"
-	place=$(contain inspect -f '{{.State.CgroupPath}}' cameras)
-	"$BWCTL" group --rate 16MB --delay 500ms "$place" /dev/disk || fail "bwctl does not take '$place'"
-	grep -q "bps=16000000 delay=500000" "/sys/fs/cgroup$place/io.bw" || fail "it has not reserved"
-	contain exec cameras dd if=/dev/disk of=/dev/null bs=1M count=4 iflag=direct || fail "it cannot read"
-	bytes=$("$BWCTL" group --json "$place" | grep -oE '"(entitled|surplus)": *[0-9]+' | grep -oE '[0-9]+$' |
-		paste -sd +)
-	[ $((bytes)) = $((4 << 20)) ] || fail "of 4 MiB its reservation knows $bytes"
-	contain rm -f -t 0 cameras > /dev/null || fail "it cannot be removed"
+	cameras_reserve "$(contain inspect -f '{{.State.CgroupPath}}' cameras)" contain
+	drained disk
+}
+
+scenario_container_of_docker_reserves()
+{
+	kernels plain
+	command -v dockerd > /dev/null || skip "docker is not installed"
+	patience 120
+
+	export DOCKER_HOST=unix://$TMP/docker.sock DOCKER_CONFIG=$TMP
+
+	disk disk rotational=1
+	dockerd --host "$DOCKER_HOST" --data-root "$TMP/docker" --exec-root "$TMP/docker.exec" \
+		--pidfile "$TMP/docker.pid" --storage-driver vfs --bridge none --iptables=false --ip6tables=false \
+		--exec-opt native.cgroupdriver=cgroupfs --add-runtime crun=/usr/bin/crun --default-runtime crun \
+		> "$TMP/dockerd.log" 2>&1 &
+	until docker info > /dev/null 2>&1; do
+		kill -0 $! 2> /dev/null || fail "dockerd: $(tail -n 3 "$TMP/dockerd.log")"
+		sleep 0.2
+	done
+	a_root "$TMP/rootfs"
+	tar -C "$TMP/rootfs" -c . | docker import - root > /dev/null || fail "docker takes no image"
+	docker run -d --name cameras --privileged --network host --ipc host --uts host --pid host \
+		--cgroupns host --security-opt seccomp=unconfined --log-driver none \
+		-v /usr:/usr:ro root sleep 1000 > /dev/null 2> "$TMP/docker.log" ||
+		fail "docker runs nothing: $(tail -n 3 "$TMP/docker.log")"
+	cameras_reserve "$(docker inspect -f '{{.Id}}' cameras)" docker
+	kill "$(cat "$TMP/docker.pid")"
+	wait
 	drained disk
 }
 
