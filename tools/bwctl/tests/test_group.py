@@ -130,7 +130,8 @@ def test_container_is_found_by_its_id(service: World, place: str) -> None:
     service.group(folder)
     assert service.run("group", "--rate", "16MB", "--delay", "500ms", container, "/dev/sda").code == 0
     assert (service.cgroup / folder / "io.bw").read_text() == "8:0 bps=16000000 delay=500000\n"
-    assert "no control group cutter" in service.run("group", "--rate", "16MB", "--delay", "1s", "cutter", "/dev/sda").err
+    refused = service.run("group", "--rate", "16MB", "--delay", "1s", "cutter", "/dev/sda")
+    assert "no control group cutter" in refused.err
 
 
 def test_group_without_the_file_is_told_what_to_do(service: World) -> None:

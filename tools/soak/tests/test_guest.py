@@ -39,6 +39,12 @@ def test_control_groups_reserve_and_nothing_is_left_of_them(kernel: Path, tmp_pa
     assert guest["slab"] == {"cfq_queue": 0, "cfq_io_cq": 0, "groups": 0}
 
 
+def test_group_that_writeback_keeps_is_no_leak(kernel: Path, tmp_path: Path) -> None:
+    """Of the kernel as it is: a bdi_writeback without a page, an inode or a scheduler."""
+    done = soak(*short(kernel, tmp_path, "--seed", "855116", "--requests", "60000"))
+    assert done.returncode == 0, done.stderr
+
+
 def test_load_that_nobody_has_tried_yet_holds(kernel: Path, tmp_path: Path) -> None:
     done = soak(*short(kernel, tmp_path, "--seed", str(seed()), "--requests", "60000"))
     assert done.returncode == 0, done.stderr

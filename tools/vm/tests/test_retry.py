@@ -79,6 +79,20 @@ def test_a_kernel_that_never_boots_is_given_up(tmp_path: Path,
     assert not boots
 
 
+def test_last_try_has_one_thread_for_all_cpus(tmp_path: Path, boots: list[tuple[str, bool]],
+                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which the fault needs two of."""
+    tried: list[bool] = []
+
+    def watch(args: list[str], where: Path, *_rest: object) -> Result:
+        tried.append(args[-1] in qemu.ONE_THREAD)
+        return Result(None, "", INT3, out=where)
+
+    monkeypatch.setattr(qemu, "_watch", watch)
+    assert boot(tmp_path).console == INT3
+    assert tried == [False, False, True]
+
+
 BEGIN, END = "vm-scenario: begin {}\n", "vm-scenario: end {}\n"
 
 
