@@ -30,7 +30,6 @@ SHOWN = [
     ("slice-order", "^cfq", 20),
     ("collaboration", "^cfq", 20),
     ("streams-limit", "^cfq.* depth1 N=2(4|5)", 60),
-    ("streams-isolation", "^cfq.* seed=1 load=full", 60),
     ("overload", "^cfq", 60),
     ("players", "^cfq-bw.* N=(8|16)", 20),
     ("zones", "^cfq", 10),
@@ -43,6 +42,8 @@ SHOWN = [
     ("dependent-reads", "^(cfq|mq).* beside=(nobody|readers|writers)", 60),
     ("priorities", "^cfq", 30),
     ("syncer", "^(cfq|bfq).* beside=(readers|writers|both)", 60),
+    ("fairness", "^cfq depth1 ", 20),  # with a queue the outer of two has less: its page of the evaluation
+    ("fairness-preempted", "^cfq-(rt|bw) depth1 ", 20),
 ]
 
 
@@ -51,12 +52,16 @@ LONG = {
     "competing-readers": "its expectations compare all runs: minutes",
     "crosscheck": "it is compared with fio in QEMU, by `lab crosscheck`",
     "mixed-load": "its expectations compare all runs: minutes",
+    "mixed-load-buffered": "with read-ahead mq-deadline is before cfq in throughput: its page of the evaluation",
+    "mixed-load-held": "its expectations compare all runs: minutes",
     "patience": "10 MiB/s for best effort are not reached: its page of the evaluation",
     "over-provisioning": "its expectations compare all runs: minutes",
     "reader-or-writer": "two fifths for the reader are not reached: its page of the evaluation",
     "streamed-readers": "its expectations compare all runs: minutes",
     "recorder": "its expectations compare all runs, and on btrfs frames are lost: its page of the evaluation",
     "recorder-reserved": "its expectations compare all runs, and 0.8 s are not reached: its page of the evaluation",
+    "recorder-peers": "its expectations compare all runs: minutes",
+    "streams-isolation": "beside best effort 36 streams are late: its page of the evaluation",
     "streams-limit-long": "ten minutes of many streams, thirty times; 17% are not reached: its page of the evaluation",
     "work-conservation": "its expectations compare all runs: minutes",
 }
@@ -86,22 +91,19 @@ def test_cameras_lose_no_frame(kernel: Path, guests: uml.Guests, tmp_path: Path,
 
 
 def test_recorder_that_has_reserved_waits_less(kernel: Path, guests: uml.Guests, tmp_path: Path) -> None:
-    """With io.bw it loses nothing, and no write or fsync takes a second, whatever others do.
-
-    The longest are shorter than without in the mean of the arrangements: one of a single
-    run is a matter of when a commit began.
-    """
+    """With io.bw it loses nothing, and its longest fsync is shorter by a quarter and more, wherever it is."""
     cells = r"^cfq( io.bw 500 ms)? depth\d+ filesystem=(ext4|xfs)"
-    code, result = run(kernel, tmp_path, "recorder-reserved", "--cell", cells, "--duration", "30", "-j2")
+    code, result = run(kernel, tmp_path, "recorder-reserved", "--cell", cells, "-j2")
     assert code == 0
-    longest: dict[str, list[float]] = {"cfq": [], "cfq io.bw 500 ms": []}
+    longest: dict[str, dict[tuple[int, str], float]] = {"cfq": {}, "cfq io.bw 500 ms": {}}
     for cell in result["cells"]:
         cameras = [process for process in cell["processes"] if process["group"] == "camera"]
         assert len(cameras) == 16 and sum(camera["lost"] for camera in cameras) == 0
-        longest[cell["config"]].append(max(camera["latency_ns"]["max"] for camera in cameras))
-    assert [len(values) for values in longest.values()] == [4, 4]
-    assert max(longest["cfq io.bw 500 ms"]) < 1_000_000_000
-    assert sum(longest["cfq io.bw 500 ms"]) < sum(longest["cfq"])
+        where = cell["depth"], cell["vary"]["filesystem"]
+        longest[cell["config"]][where] = max(camera["latency_ns"]["max"] for camera in cameras)
+    assert len(longest["cfq"]) == 4
+    for where, without in longest["cfq"].items():
+        assert longest["cfq io.bw 500 ms"][where] <= 0.75 * without, where
 
 
 def test_every_picture_is_of_a_run() -> None:

@@ -14,8 +14,9 @@ order, random, reserved
         reservation each (cfq only), on a disk that rotates
 groups  as one, with cfq and 100 control groups that have reserved on the device, in
         none of them and in one
-cached  instructions of a read from the page cache: without a trace, with one, and
-        with messages of VFS operations in it
+cached  instructions of a read from the page cache, of stat(), of open() and close(),
+        and of a write to a private page that is not there: without a trace, with one,
+        with messages of VFS operations in it, and with messages in another disk's
 size    bytes of a struct cfq_queue
 """
 
@@ -50,7 +51,8 @@ LOADS = {"order": [10, 100, 1000], "random": [16, 256], "reserved": [10, 1000]}
 LOAD_TITLES = {"order": "in order", "random": "at random, on a disk that rotates",
                "reserved": "in order with a reservation each, on a disk that rotates"}
 GROUPS = {"none": "in none of them", "one": "in one"}
-CACHED = {"off": "no trace", "trace": "with a trace", "vfs": "and VFS messages"}
+CACHED = {"off": "no trace", "trace": "a trace", "vfs": "with messages", "other": "another disk's"}
+CALLS = {"read": "read", "stat": "stat", "open": "open and close", "fault": "page fault"}
 
 
 @dataclass
@@ -78,7 +80,7 @@ class Result:
 
     one: dict[str, Series] = field(default_factory=dict)
     batch: dict[str, Series] = field(default_factory=dict)
-    cached: dict[str, Series] = field(default_factory=dict)
+    cached: dict[str, dict[str, Series]] = field(default_factory=dict)  # by call and state
     groups: dict[str, Series] = field(default_factory=dict)
     # By load.
     many: dict[str, Many] = field(default_factory=lambda: {load: {} for load in LOADS})
@@ -94,8 +96,8 @@ class Result:
                 self.one.setdefault(name, Series()).values.append(int(ns) / int(reads))
             case ["@", "batch", name, _, ns, reads]:
                 self.batch.setdefault(name, Series()).values.append(int(ns) / int(reads))
-            case ["@", "cached", state, _, ns, reads]:
-                self.cached.setdefault(state, Series()).values.append(int(ns) / int(reads))
+            case ["@", "cached", call, state, _, ns, calls]:
+                self.cached.setdefault(call, {}).setdefault(state, Series()).values.append(int(ns) / int(calls))
             case ["@", "groups", whose, _, ns, reads]:
                 self.groups.setdefault(whose, Series()).values.append(int(ns) / int(reads))
             case ["@", load, name, _, processes, ns, idle, reads, active] if load in LOADS:
@@ -243,6 +245,13 @@ def loads_table(many: Many) -> str:
     return text.table(head, rows, rule=False)
 
 
+def cached_table(cached: dict[str, dict[str, Series]]) -> str:
+    states = [state for state in CACHED if any(state in row for row in cached.values())]
+    rows = [[CALLS[call], *(f"{row[state].median:,.1f}" if state in row else "--" for state in states)]
+            for call, row in cached.items()]
+    return text.table(["call", *(CACHED[state] for state in states)], rows, rule=False)
+
+
 def table(result: Result, size: int | None) -> str:
     """For a person to read."""
     rows = [[name, f"{one.median:,.0f}", f"{one.spread_percent:.1f}%",
@@ -257,8 +266,7 @@ def table(result: Result, size: int | None) -> str:
             if name != "none" and (low := [number for number in active if active[number] < 0.9 * number]):
                 lines.append(f"note: {name}: only {active[low[0]]} requests were in flight for {low[0]} processes")
     if result.cached:
-        lines.append("a read of a cached page: " + ", ".join(
-            f"{CACHED[state]} {series.median:,.1f}" for state, series in result.cached.items()))
+        lines += ["", "What is in the page cache, by what is traced", cached_table(result.cached)]
     if result.groups:
         lines.append("a read with 100 control groups that have reserved: " + ", ".join(
             f"{GROUPS[whose]} {series.median:,.0f}" for whose, series in result.groups.items()))
@@ -288,7 +296,7 @@ def as_json(result: Result, size: int | None) -> str:
 
     many = {load: {name: of({str(number): one for number, one in row.items()}) for name, row in loads.items()}
             for load, loads in result.many.items()}
-    return json.dumps({"one": of(result.one), "batch": of(result.batch), "cached": of(result.cached),
+    return json.dumps({"one": of(result.one), "batch": of(result.batch), "cached": {call: of(row) for call, row in result.cached.items()},
                        "groups": of(result.groups), "many": many,
                        "in_flight": result.in_flight, "cfq_queue_bytes": size}, indent=1)
 

@@ -10,8 +10,9 @@
  * batch	the same from the same device by io_uring, 16 reads at a time.
  * groups	as one, with cfq and 100 control groups that have reserved on the device:
  *	what a read costs in one of them, and in none.
- * cached	one process reads a page that is in the page cache: without a trace, with
- *	a block trace, and with messages of VFS operations in it.
+ * cached	one process reads a page that is in the page cache, asks for a file's attributes,
+ *	opens and closes it, and has a page fault on it: without a trace, with a block
+ *	trace, with messages of VFS operations in it, and in one of another disk.
  * many	a number of processes read at the same time from a null_blk that takes 8
  *	requests at once and 400 us for each, so that the others wait in the
  *	scheduler: the time that was not idle, for each request that completed.
@@ -344,47 +345,105 @@ static void measure_batch(const char *scheduler, long reads, int repeat)
 	exit(0);
 }
 
-static void cached_reads(int fd, void *buffer, const char *state, long reads,
-			 int repeat)
-{
-	uint64_t start;
-	long i;
+enum call { CALL_READ, CALL_STAT, CALL_OPEN, CALL_FAULT, NR_CALLS };
 
-	for (i = 0; i < reads / 10; i++)
-		read_block(fd, buffer, 0);
-	start = now_ns();
-	for (i = 0; i < reads; i++)
-		read_block(fd, buffer, 0);
-	printf("@ cached %s %d %" PRIu64 " %ld\n", state, repeat,
-	       now_ns() - start, reads);
+static const char *const call_names[NR_CALLS] = {
+	[CALL_READ] = "read", [CALL_STAT] = "stat", [CALL_OPEN] = "open", [CALL_FAULT] = "fault",
+};
+
+/* What is asked of /dev/one, whose first page is in the page cache and is mapped. */
+struct asked {
+	int fd;
+	void *buffer;
+	volatile char *page;
+};
+
+static void make_call(enum call call, const struct asked *of)
+{
+	struct stat unused;
+
+	switch (call) {
+	case CALL_READ:
+		read_block(of->fd, of->buffer, 0);
+		break;
+	case CALL_STAT:
+		if (stat("/dev/one", &unused))
+			err(1, "stat of /dev/one");
+		break;
+	case CALL_OPEN:
+		close(open("/dev/one", O_RDONLY));
+		break;
+	default:
+		/* a write to a private page finds none, and copies the file's */
+		if (madvise((void *)of->page, READ_BYTES, MADV_DONTNEED))
+			err(1, "madvise");
+		*of->page = 1;
+	}
 }
 
-/* A trace that nobody reads; its buffers have room for all that is measured. */
-static void measure_cached(long reads, int repeats)
+static void measure_calls(const struct asked *of, const char *state, long calls, int repeat)
+{
+	for (enum call call = 0; call < NR_CALLS; call++) {
+		uint64_t start;
+
+		/* the node of the device is no file of the disk: no message of its own */
+		if (!strcmp(state, "vfs") && (call == CALL_STAT || call == CALL_OPEN))
+			continue;
+		for (long i = 0; i < calls / 10; i++)
+			make_call(call, of);
+		start = now_ns();
+		for (long i = 0; i < calls; i++)
+			make_call(call, of);
+		printf("@ cached %s %s %d %" PRIu64 " %ld\n", call_names[call], state, repeat,
+		       now_ns() - start, calls);
+	}
+}
+
+/*
+ * With a trace of @traced, that nobody reads; its buffers have room for all that is measured.
+ * Then with messages in it, of which the calls are if it is their disk's.
+ */
+static void measure_traced(const struct asked *of, const struct device *traced, const char *trace,
+			   const char *messages, long calls, int repeat)
 {
 	struct blk_user_trace_setup setup = {
 		.buf_size = 4 << 20, .buf_nr = 8,
 	};
-	const char *vfs = "/sys/block/one/trace/vfs";
-	int fd = open("/dev/one", O_RDONLY), repeat;
-	void *buffer = block_buffer();
+	char vfs[64], disk[64];
+	int fd;
 
-	if (fd < 0)
-		err(1, "/dev/one");
-	for (repeat = 0; repeat < repeats; repeat++) {
-		cached_reads(fd, buffer, "off", reads, repeat);
-		if (ioctl(fd, BLKTRACESETUP, &setup) || ioctl(fd, BLKTRACESTART))
-			err(1, "trace of /dev/one");
-		cached_reads(fd, buffer, "trace", reads, repeat);
-		if (!access(vfs, W_OK)) {
-			write_file(vfs, "1");
-			cached_reads(fd, buffer, "vfs", reads, repeat);
-			write_file(vfs, "0");
-		}
-		ioctl(fd, BLKTRACESTOP);
-		ioctl(fd, BLKTRACETEARDOWN);
+	snprintf(disk, sizeof(disk), "/dev/%s", traced->name);
+	snprintf(vfs, sizeof(vfs), "/sys/block/%s/trace/vfs", traced->name);
+	fd = open(disk, O_RDONLY);
+	if (fd < 0 || ioctl(fd, BLKTRACESETUP, &setup) || ioctl(fd, BLKTRACESTART))
+		err(1, "trace of %s", disk);
+	if (trace)
+		measure_calls(of, trace, calls, repeat);
+	if (!access(vfs, W_OK)) {
+		write_file(vfs, "1");
+		measure_calls(of, messages, calls, repeat);
+		write_file(vfs, "0");
 	}
+	ioctl(fd, BLKTRACESTOP);
+	ioctl(fd, BLKTRACETEARDOWN);
 	close(fd);
+}
+
+static void measure_cached(long calls, int repeats)
+{
+	struct asked of = { .fd = open("/dev/one", O_RDONLY), .buffer = block_buffer() };
+
+	if (of.fd < 0)
+		err(1, "/dev/one");
+	of.page = mmap(NULL, READ_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, of.fd, 0);
+	if (of.page == MAP_FAILED)
+		err(1, "mmap of /dev/one");
+	for (int repeat = 0; repeat < repeats; repeat++) {
+		measure_calls(&of, "off", calls, repeat);
+		measure_traced(&of, &one, "trace", "vfs", calls, repeat);
+		measure_traced(&of, &many, NULL, "other", calls, repeat);
+	}
+	close(of.fd);
 }
 
 /* Reads until it is killed. */

@@ -51,6 +51,7 @@ struct walk {
 	size_t bytes;			/* of items and directories */
 	size_t limit;
 	int result;			/* not 0: the walk ends */
+	bool reading;			/* @entries are in use */
 	char entries[READ_BYTES] __attribute__((aligned(8)));
 };
 
@@ -198,15 +199,16 @@ static uint64_t inode_key(enum platter_order order, uint64_t ino, uint64_t seque
 	}
 }
 
-static void add(struct walk *walk, struct directory *parent, uint32_t device,
-		const char *name, uint64_t ino, unsigned char type)
+/* NULL: there is no memory, and the walk ends. */
+static struct item *make_item(struct walk *walk, struct directory *parent, uint32_t device,
+			      const char *name, uint64_t ino, unsigned char type)
 {
 	enum platter_order order = order_of(walk, device);
 	struct item *item = malloc(sizeof(*item) + strlen(name) + 1);
 
 	if (!item) {
 		out_of_memory(walk);
-		return;
+		return NULL;
 	}
 	*item = (struct item){
 		.parent = parent, .ino = ino, .sequence = walk->sequence++,
@@ -217,7 +219,16 @@ static void add(struct walk *walk, struct directory *parent, uint32_t device,
 	walk->bytes += allocated(sizeof(*item), name);
 	if (parent)
 		parent->references++;
-	push(walk, &walk->inodes, item);
+	return item;
+}
+
+static void add(struct walk *walk, struct directory *parent, uint32_t device,
+		const char *name, uint64_t ino, unsigned char type)
+{
+	struct item *item = make_item(walk, parent, device, name, ino, type);
+
+	if (item)
+		push(walk, &walk->inodes, item);
 }
 
 /* --- reading directories --------------------------------------------------- */
@@ -227,16 +238,30 @@ static bool is_dot(const char *name)
 	return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
 }
 
+static void serve_unsorted(struct walk *walk, struct directory *directory,
+			   const struct dirent64 *found);
+
+/* Where an order is none, nothing waits for its turn: an entry is served as it is read. */
 static void add_entries(struct walk *walk, struct directory *directory, ssize_t bytes)
 {
+	bool sorted = order_of(walk, directory->device) != PLATTER_NONE;
 	const struct dirent64 *entry;
+	ssize_t at;
 
-	for (ssize_t at = 0; at < bytes; at += entry->d_reclen) {
+	/* before callbacks are called, which may have it closed and opened again */
+	for (at = 0; at < bytes; at += entry->d_reclen) {
 		entry = (const void *)(walk->entries + at);
 		directory->offset = entry->d_off;
-		if (!is_dot(entry->d_name))
+	}
+	for (at = 0; at < bytes && !walk->result; at += entry->d_reclen) {
+		entry = (const void *)(walk->entries + at);
+		if (is_dot(entry->d_name))
+			continue;
+		if (sorted)
 			add(walk, directory, directory->device, entry->d_name,
 			    entry->d_ino, entry->d_type);
+		else
+			serve_unsorted(walk, directory, entry);
 	}
 }
 
@@ -270,14 +295,16 @@ static size_t bytes_to_read(const struct walk *walk)
 static void read_directory(struct walk *walk, struct directory *directory)
 {
 	bool whole = order_of(walk, directory->device) == PLATTER_NAME;
-	int fd = directory_fd(&walk->open, directory);
-	ssize_t got = -1;
+	ssize_t got;
+	int fd;
 
-	if (fd >= 0)
-		do {
-			got = getdents64(fd, walk->entries, bytes_to_read(walk));
-			add_entries(walk, directory, got);
-		} while (got > 0 && !walk->result && (whole || !is_full(walk)));
+	walk->reading = true;
+	do {
+		fd = directory_fd(&walk->open, directory);
+		got = fd < 0 ? -1 : getdents64(fd, walk->entries, bytes_to_read(walk));
+		add_entries(walk, directory, got);
+	} while (got > 0 && !walk->result && (whole || !is_full(walk)));
+	walk->reading = false;
 	if (got > 0) {
 		wait_to_be_read(&walk->to_read, directory);
 		return;
@@ -304,10 +331,10 @@ static bool may_enter(const struct walk *walk, const struct directory *parent,
 	       parent->dev == status->st_dev;
 }
 
-/* In the orders of the whole tree at once, else when those before it are done. */
+/* In the orders of the whole tree at once, else when those before it, or that it is in, are done. */
 static void read_when_due(struct walk *walk, struct directory *directory)
 {
-	if (is_whole_tree(order_of(walk, directory->device)) && !is_full(walk)) {
+	if (is_whole_tree(order_of(walk, directory->device)) && !is_full(walk) && !walk->reading) {
 		read_directory(walk, directory);
 		return;
 	}
@@ -381,18 +408,32 @@ static uint64_t data_key(struct walk *walk, struct platter_entry *entry, const s
 	return key;
 }
 
-/* Returns whether the item waits for its data to be read. */
-static bool serve_file(struct walk *walk, struct platter_entry *entry, struct item *item)
+/* Returns whether its data is to be read. */
+static bool serve_file(struct walk *walk, struct platter_entry *entry)
 {
 	const struct platter_options *options = walk->options;
 
 	if (options->file && !answer(walk, options->file(entry, options->user)))
 		return false;
-	if (!options->data)
-		return false;
+	return options->data;
+}
+
+static bool serve_entry(struct walk *walk, struct platter_entry *entry)
+{
+	if (!entry_find_type(entry))
+		report(walk, entry, errno);
+	else if (entry->type == DT_DIR)
+		serve_directory(walk, entry);
+	else
+		return serve_file(walk, entry);
+	return false;
+}
+
+static void wait_for_data(struct walk *walk, struct platter_entry *entry, struct item *item)
+{
 	item->key = data_key(walk, entry, item);
 	item->type = entry->type;
-	return true;
+	push(walk, &walk->data, item);
 }
 
 static void serve_inode(struct walk *walk, struct item *item)
@@ -400,15 +441,25 @@ static void serve_inode(struct walk *walk, struct item *item)
 	struct platter_entry entry;
 
 	make_entry(walk, item->parent, item->name, item->type, &entry);
-	if (!entry_find_type(&entry))
-		report(walk, &entry, errno);
-	else if (entry.type == DT_DIR)
-		serve_directory(walk, &entry);
-	else if (serve_file(walk, &entry, item)) {
-		push(walk, &walk->data, item);
+	if (serve_entry(walk, &entry))
+		wait_for_data(walk, &entry, item);
+	else
+		free_item(walk, item);
+}
+
+static void serve_unsorted(struct walk *walk, struct directory *directory,
+			   const struct dirent64 *found)
+{
+	struct platter_entry entry;
+	struct item *item;
+
+	make_entry(walk, directory, found->d_name, found->d_type, &entry);
+	if (!serve_entry(walk, &entry))
 		return;
-	}
-	free_item(walk, item);
+	item = make_item(walk, directory, directory->device, found->d_name,
+			 found->d_ino, found->d_type);
+	if (item)
+		wait_for_data(walk, &entry, item);
 }
 
 /* --- pass 2 ---------------------------------------------------------------- */

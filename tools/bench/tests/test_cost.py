@@ -30,8 +30,9 @@ def measured() -> cost.Result:
         "@ batch mq-deadline 0 10000000 1000",
         "@ random cfq 0 16 1000000000 400000000 30000 16",
         "@ random cfq 0 256 1000000000 250000000 30000 256",
-        "@ cached off 0 900000 1000",
-        "@ cached vfs 0 2900000 1000",
+        "@ cached read off 0 900000 1000",
+        "@ cached read vfs 0 2900000 1000",
+        "@ cached stat off 0 700000 1000",
         "@ order cfq 0 10 1000000000 400000000 30000 10",
         "@ order cfq 0 1000 1000000000 250000000 30000 990",
         "@ end 0",
@@ -54,8 +55,10 @@ def test_cost_of_control_groups_is_shown() -> None:
 
 def test_cost_of_messages_is_shown() -> None:
     result = measured()
-    assert result.cached["vfs"].median == 2900
-    assert "no trace 900.0, and VFS messages 2,900.0" in cost.table(result, None)
+    assert result.cached["read"]["vfs"].median == 2900
+    rows = [line.split() for line in cost.table(result, None).splitlines()]
+    assert ["read", "900.0", "2,900.0"] in rows
+    assert ["stat", "700.0", "--"] in rows
 
 
 def test_idle_time_is_not_counted() -> None:
