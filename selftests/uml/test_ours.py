@@ -60,7 +60,6 @@ LONG = {
     "streamed-readers": "its expectations compare all runs: minutes",
     "recorder": "its expectations compare all runs, and on btrfs frames are lost: its page of the evaluation",
     "recorder-reserved": "its expectations compare all runs, and 0.8 s are not reached: its page of the evaluation",
-    "recorder-peers": "its expectations compare all runs: minutes",
     "streams-isolation": "beside best effort 36 streams are late: its page of the evaluation",
     "streams-limit-long": "ten minutes of many streams, thirty times; 17% are not reached: its page of the evaluation",
     "work-conservation": "its expectations compare all runs: minutes",

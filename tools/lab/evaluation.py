@@ -39,15 +39,34 @@ woken. Its figures at depth 1 show this and nothing about a disk; noop of 2.6.29
 `depth`, or the number behind `@`, is how many commands the drive holds: 1 is the published "NCQ off".
 """
 
-# Tables, figures and sections of the thesis that other pages than those of scenarios have.
+# Tables, figures and sections of the thesis that other pages than those of scenarios have, or nobody.
 ELSEWHERE = [
+    ("figure 2.2", "a rotating disk", "a drawing, without data"),
+    ("table 2.2", "length and offset of slices by level",
+     "lengths: [cfq-iosched.rst](../block/cfq-iosched.rst); queues have no offsets any more"),
     ("section 2.3.11", "what reordering could gain", "[reading-trees.md](reading-trees.md#what-it-gains)"),
+    ("figure 2.14", "where the streams lie: equal time is not equal bytes",
+     "[fairness](evaluation/fairness.md); where they lie is not drawn"),
     ("figure 2.17", "two readers of trees at once", "[reading-trees.md](reading-trees.md#two-at-once)"),
+    ("figure 2.29", "from a trace to its replay",
+     "a drawing, without data; [iobound](../../tools/iobound/README.md) does it"),
+    ("figure 2.30", "what reordering could gain, 250 files",
+     "qtar's: [reading-trees.md](reading-trees.md#directories-of-all-sizes); one sweep is of whole trees only"),
     ("figure 4.1", "tar and its peers on an aged file system", "[reading-trees.md](reading-trees.md#what-it-gains)"),
+    ("table 4.1", "programs that could gain, and that could not",
+     "a list, without data; [sweep](../../tools/sweep/README.md) has tar, cp, du and find"),
+    ("figure 4.2", "lowest and highest sector each 100 ms",
+     "[blkviz](../../tools/blkviz/README.md#the-picture) draws it; no picture of tar is kept"),
+    ("table 4.2", "system calls and what they read", "a list, without data"),
     ("figure 4.3", "the five orders", "[reading-trees.md](reading-trees.md#the-orders)"),
+    ("table 4.3", "mean size of a file by files of a directory",
+     "not counted by directories; of whole trees 18 KiB: [ageing](../../tools/ageing/README.md#lists)"),
     ("figure 4.4", "as the file system ages", "[reading-trees.md](reading-trees.md#as-the-file-system-ages)"),
     ("figure 4.5", "directories of all sizes", "[reading-trees.md](reading-trees.md#directories-of-all-sizes)"),
+    ("figure 4.6", "the same in seconds",
+     "means, without their spread: [reading-trees.md](reading-trees.md#directories-of-all-sizes)"),
     ("figure A.1", "a file system that has lived", "[ageing](../../tools/ageing/README.md)"),
+    ("figure A.2", "distances between the files of a directory", "[ageing](../../tools/ageing/README.md#layout)"),
 ]
 
 Judged = list[tuple[Scenario, list[Verdict]]]
