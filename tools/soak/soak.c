@@ -1371,9 +1371,9 @@ static void log_slab(const char *cache)
 }
 
 /*
- * How many control groups a structure of the kernel's writeback belongs to. Of groups that are
- * gone Linux 7.3.4 now and then keeps one for good, without a page or an inode, in which no
- * scheduler has a part: it is no leak of what is soaked.
+ * How many control groups a bdi_writeback belongs to. Linux 7.3.4 keeps that of a group which
+ * is gone if a clean inode was switched to it from the root's: inode_do_switch_wbs() puts it
+ * on no list, so that cleanup_offline_cgwb() does not find it. No scheduler has a part in it.
  */
 static unsigned int groups_of_writeback(void)
 {
