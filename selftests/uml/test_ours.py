@@ -61,6 +61,7 @@ LONG = {
     "recorder": "its expectations compare all runs, and on btrfs frames are lost: its page of the evaluation",
     "recorder-reserved": "its expectations compare all runs, and 0.8 s are not reached: its page of the evaluation",
     "streams-isolation": "beside best effort 36 streams are late: its page of the evaluation",
+    "recorder-peers": "its expectations compare all runs, and one on xfs is not reached: its page of the evaluation",
     "streams-limit-long": "ten minutes of many streams, thirty times; 17% are not reached: its page of the evaluation",
     "work-conservation": "its expectations compare all runs: minutes",
 }

@@ -34,7 +34,7 @@ from .sparse import sparse
 from .stamps import AS_BEFORE, Stamps, digest, own_code, versions
 from .tree import queue_patches
 
-FRAGMENTS = ("base", "um", "kunit", "bisect")
+FRAGMENTS = ("base", "um", "bisect-um", "kunit", "bisect")
 # Folders with most of the kernel below them: only the files that change are built.
 LARGE = ("fs", "mm")
 
