@@ -296,7 +296,8 @@ def as_json(result: Result, size: int | None) -> str:
 
     many = {load: {name: of({str(number): one for number, one in row.items()}) for name, row in loads.items()}
             for load, loads in result.many.items()}
-    return json.dumps({"one": of(result.one), "batch": of(result.batch), "cached": {call: of(row) for call, row in result.cached.items()},
+    cached = {call: of(row) for call, row in result.cached.items()}
+    return json.dumps({"one": of(result.one), "batch": of(result.batch), "cached": cached,
                        "groups": of(result.groups), "many": many,
                        "in_flight": result.in_flight, "cfq_queue_bytes": size}, indent=1)
 
