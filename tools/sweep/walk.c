@@ -51,7 +51,7 @@ struct walk {
 	size_t bytes;			/* of items and directories */
 	size_t limit;
 	int result;			/* not 0: the walk ends */
-	bool reading;			/* @entries are in use */
+	bool serving;			/* @entries are in use */
 	char entries[READ_BYTES] __attribute__((aligned(8)));
 };
 
@@ -238,31 +238,33 @@ static bool is_dot(const char *name)
 	return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
 }
 
+static void add_entries(struct walk *walk, struct directory *directory, ssize_t bytes)
+{
+	const struct dirent64 *entry;
+
+	for (ssize_t at = 0; at < bytes; at += entry->d_reclen) {
+		entry = (const void *)(walk->entries + at);
+		directory->offset = entry->d_off;
+		if (!is_dot(entry->d_name))
+			add(walk, directory, directory->device, entry->d_name,
+			    entry->d_ino, entry->d_type);
+	}
+}
+
 static void serve_unsorted(struct walk *walk, struct directory *directory,
 			   const struct dirent64 *found);
 
-/* Where an order is none, nothing waits for its turn: an entry is served as it is read. */
-static void add_entries(struct walk *walk, struct directory *directory, ssize_t bytes)
+static void serve_entries(struct walk *walk, struct directory *directory, ssize_t bytes)
 {
-	bool sorted = order_of(walk, directory->device) != PLATTER_NONE;
 	const struct dirent64 *entry;
-	ssize_t at;
 
-	/* before callbacks are called, which may have it closed and opened again */
-	for (at = 0; at < bytes; at += entry->d_reclen) {
+	walk->serving = true;
+	for (ssize_t at = 0; at < bytes && !walk->result; at += entry->d_reclen) {
 		entry = (const void *)(walk->entries + at);
-		directory->offset = entry->d_off;
-	}
-	for (at = 0; at < bytes && !walk->result; at += entry->d_reclen) {
-		entry = (const void *)(walk->entries + at);
-		if (is_dot(entry->d_name))
-			continue;
-		if (sorted)
-			add(walk, directory, directory->device, entry->d_name,
-			    entry->d_ino, entry->d_type);
-		else
+		if (!is_dot(entry->d_name))
 			serve_unsorted(walk, directory, entry);
 	}
+	walk->serving = false;
 }
 
 static void report_directory(struct walk *walk, struct directory *directory, int error)
@@ -288,24 +290,44 @@ static size_t bytes_to_read(const struct walk *walk)
 	return bytes < READ_BYTES ? bytes : READ_BYTES;
 }
 
+/* As many as there is room for; an error, or what does not fit, is left to the next time. */
+static ssize_t read_entries(struct walk *walk, int fd, bool *is_end)
+{
+	size_t size = bytes_to_read(walk), bytes = 0;
+	ssize_t got;
+
+	do {
+		got = getdents64(fd, walk->entries + bytes, size - bytes);
+		if (got > 0)
+			bytes += (size_t)got;
+	} while (got > 0 && size - bytes >= sizeof(struct dirent64));
+	*is_end = !got;
+	return bytes ? (ssize_t)bytes : got;
+}
+
 /*
  * Read a directory to its end, or until memory is full: at least a little, or
- * nothing would ever be done.
+ * nothing would ever be done.  Where nothing is sorted, nothing waits for its
+ * turn if all that is left was read at a time.  If it was not, callbacks must
+ * wait: what they make in the directory would be found, perhaps without end.
  */
 static void read_directory(struct walk *walk, struct directory *directory)
 {
-	bool whole = order_of(walk, directory->device) == PLATTER_NAME;
-	ssize_t got;
-	int fd;
+	enum platter_order order = order_of(walk, directory->device);
+	int fd = directory_fd(&walk->open, directory);
+	bool is_end = false;
+	ssize_t got = -1;
 
-	walk->reading = true;
-	do {
-		fd = directory_fd(&walk->open, directory);
-		got = fd < 0 ? -1 : getdents64(fd, walk->entries, bytes_to_read(walk));
-		add_entries(walk, directory, got);
-	} while (got > 0 && !walk->result && (whole || !is_full(walk)));
-	walk->reading = false;
-	if (got > 0) {
+	if (fd >= 0)
+		do {
+			got = read_entries(walk, fd, &is_end);
+			if (is_end && order == PLATTER_NONE && !walk->inodes.count)
+				serve_entries(walk, directory, got);
+			else
+				add_entries(walk, directory, got);
+		} while (got > 0 && !is_end && !walk->result &&
+			 (order == PLATTER_NAME || !is_full(walk)));
+	if (got > 0 && !is_end) {
 		wait_to_be_read(&walk->to_read, directory);
 		return;
 	}
@@ -334,7 +356,7 @@ static bool may_enter(const struct walk *walk, const struct directory *parent,
 /* In the orders of the whole tree at once, else when those before it, or that it is in, are done. */
 static void read_when_due(struct walk *walk, struct directory *directory)
 {
-	if (is_whole_tree(order_of(walk, directory->device)) && !is_full(walk) && !walk->reading) {
+	if (is_whole_tree(order_of(walk, directory->device)) && !is_full(walk) && !walk->serving) {
 		read_directory(walk, directory);
 		return;
 	}

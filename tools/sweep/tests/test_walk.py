@@ -391,6 +391,21 @@ def test_files_that_appear_are_no_trouble(builds: Builds, tmp_path: Path) -> Non
     assert set(Counter(paths(events, "data")).values()) == {1}
 
 
+@pytest.mark.parametrize("count", [300, 3000])
+def test_what_callbacks_make_in_a_directory_that_is_read_is_not_found(
+        builds: Builds, tmp_path: Path, count: int) -> None:
+    """It is known whole, or as much as memory takes, before they are called; else they might go on for ever."""
+    (tmp_path / "tree").mkdir()
+    for number in range(count):
+        (tmp_path / f"tree/some-file-{number}").touch()
+    before = on_disk(tmp_path / "tree")[1]
+    first = walk(builds, tmp_path, "-o", "none", "tree")[1][2]
+    replacing = (f"{Path(first).name}=cd tree; ls | sed 's/file/new/' > ../new; ls > ../old; "
+                 "xargs rm < ../old; xargs touch < ../new")
+    events = walk(builds, tmp_path, "-o", "none", "-e", replacing, "tree")
+    assert Counter(paths(events, "file")) == Counter(before)
+
+
 def test_directory_that_became_a_link_is_not_followed(builds: Builds, tmp_path: Path) -> None:
     """It was known before, and comes to be read when another process has replaced it."""
     (tmp_path / "outside").mkdir()
