@@ -27,6 +27,7 @@ from .findings import Finding, reasoned, since
 from .kernel import build_environment, configure, first_error, fragments, jobs, make, make_args
 from .sparse import OLD_SPARSE, SPARSES, sparse_command, usable_checker
 
+FRAGMENTS = ("base", "x86", "plain", "kunit", "bisect")
 EXCEPTIONS = "tools/queue/analysis-exceptions"
 
 
@@ -256,7 +257,7 @@ def build(site: Site, folder: str, files: Sequence[str], options: Sequence[str],
           compiler: str = "gcc", fresh: bool = True) -> str:
     """Make the objects of some files for x86-64; make's output. Objects only: no kernel."""
     out = site.out / folder
-    parts = fragments(site.project, site.linux, out, ("base", "x86", "plain", "kunit", "bisect"))
+    parts = fragments(site.project, site.linux, out, FRAGMENTS)
     configure(site.project, site.linux, out, "x86_64", parts, compiler=compiler)
     objects = [f"{name[:-2]}.o" for name in files]
     if fresh:  # an object that is there says nothing

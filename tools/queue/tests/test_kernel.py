@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from tools.base.cli import ToolError
-from tools.queue import kernel
+from tools.base.paths import ROOT
+from tools.queue import analyse, kernel
 from tools.queue.checkpatch import added_files, maintained
 from tools.queue.kernel import warnings
 from tools.queue.modules import exported, needed
@@ -94,3 +96,13 @@ def test_maintained_reads_patterns_as_get_maintainer_does(
     (tmp_path / "MAINTAINERS").write_text(
         "BLOCK\nF:\tblock/\nF:\tdrivers/*\n\nTHE REST\nF:\t*\nF:\t*/\n")
     assert maintained(tmp_path, name) is covered
+
+
+def test_no_kernel_for_x86_is_asked_for_options_of_user_mode_linux() -> None:
+    """Its configuration would drop them, which is an error."""
+    used = set(analyse.FRAGMENTS)
+    for flavour in kernel.FLAVOURS.values():
+        if flavour.arch == "x86_64":
+            used |= set(flavour.fragments)
+    asked = "".join((ROOT / f"configs/{name}.config").read_text() for name in sorted(used))
+    assert re.findall(r"^CONFIG_(?:UML|VIRTIO_UML|UM)\w*=.*$", asked, re.M) == []
