@@ -51,6 +51,7 @@ REPRODUCERS = (
     # not a bug: what blkviz has of a kernel without this queue
     Reproducer("blkviz", "blkviz.sh", ""),
     Reproducer("relay", "relay.sh 60", r"(KASAN: .* in|RIP: \S+?:) ?\w*(relay|blktrace|blk_add_trace)\w*\+"),
+    Reproducer("cgwb", "cgwb.sh", r"^BUG: a removed group stays as long as the disk is there$"),
 )
 
 

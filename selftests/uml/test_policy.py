@@ -503,6 +503,21 @@ def test_debt_takes_the_drive_s_queue_from_nobody(guests: uml.Guests, tmp_path: 
     assert beside > 0.85 * alone
 
 
+@pytest.mark.parametrize("where", [0, 300])
+def test_best_effort_adds_nothing_to_real_time_requests_in_the_drive(
+    guests: uml.Guests, tmp_path: Path, where: int
+) -> None:
+    """The drive would serve what is near first, until a real-time read is older than it lets any be: half a second."""
+    streams = [f"stream size={512 * KIB} {at(40 + 8 * number, GIB)}" for number in range(2)]
+    streams.append(f"stream direct=1 size={MIB} period_ns={200 * MS} start_ns={30 * MS}"
+                   f" ioprio={level_ioprio('rt', 4)} {at(where, GIB)}")
+    *readers, video = run(guests, tmp_path, streams, ms=10_000, disk=simulated("barracuda-7200.11", 31)).streams
+    assert max(read.took for read in video) < 100 * MS
+    # who is preempted with all that it has asked for in the drive is not passed over
+    slower, faster = sorted(map(len, readers))
+    assert slower > 0.95 * faster
+
+
 def test_deadline_that_is_due_ends_the_slice_of_another_reservation(guests: uml.Guests, tmp_path: Path) -> None:
     """That one may go on for a slice of 100 ms: it has asked for what it has in its bucket."""
     streams = [

@@ -42,6 +42,8 @@ woken. Its figures at depth 1 show this and nothing about a disk; noop of 2.6.29
 # Tables, figures and sections of the thesis that other pages than those of scenarios have, or nobody.
 ELSEWHERE = [
     ("figure 2.2", "a rotating disk", "a drawing, without data"),
+    ("table 2.1", "drive specification",
+     "[barracuda-7200.11.conf](../../configs/disks/barracuda-7200.11.conf), where each value has its source"),
     ("table 2.2", "length and offset of slices by level",
      "lengths: [cfq-iosched.rst](../block/cfq-iosched.rst); queues have no offsets any more"),
     ("section 2.3.11", "what reordering could gain", "[reading-trees.md](reading-trees.md#what-it-gains)"),
@@ -52,6 +54,8 @@ ELSEWHERE = [
      "a drawing, without data; [iobound](../../tools/iobound/README.md) does it"),
     ("figure 2.30", "what reordering could gain, 250 files",
      "qtar's: [reading-trees.md](reading-trees.md#directories-of-all-sizes); one sweep is of whole trees only"),
+    ("table 2.4", "defaults of `mkfs.ext4` 1.41.3",
+     "a list, without data; file systems here have the defaults of today's mkfs.ext4"),
     ("figure 4.1", "tar and its peers on an aged file system", "[reading-trees.md](reading-trees.md#what-it-gains)"),
     ("table 4.1", "programs that could gain, and that could not",
      "a list, without data; [sweep](../../tools/sweep/README.md) has tar, cp, du and find"),

@@ -1370,41 +1370,9 @@ static void log_slab(const char *cache)
 	log_event(&shared->disks[0], "slab %s %d", cache, atoi(text));
 }
 
-/*
- * How many control groups a bdi_writeback belongs to. Linux 7.3.4 keeps that of a group which
- * is gone if a clean inode was switched to it from the root's: inode_do_switch_wbs() puts it
- * on no list, so that cleanup_offline_cgwb() does not find it. No scheduler has a part in it.
- */
-static unsigned int groups_of_writeback(void)
-{
-	unsigned long ids[MAX_GROUPS + 1], id;
-	char path[PATH_MAX], line[256];
-	unsigned int nr = 0, at;
-	FILE *stats;
-
-	for (unsigned int i = 0; i < job.nr_disks; i++) {
-		snprintf(path, sizeof(path), "/sys/kernel/debug/bdi/%s/wb_stats", shared->disks[i].dev);
-		stats = fopen(path, "r");
-		if (!stats)
-			fail("%s: %s", path, strerror(errno));
-		while (nr <= MAX_GROUPS && fgets(line, sizeof(line), stats)) {
-			/* the root's is 1 */
-			if (sscanf(line, "WbCgIno: %lu", &id) != 1 || id == 1)
-				continue;
-			for (at = 0; at < nr && ids[at] != id; at++)
-				;
-			if (at == nr)
-				ids[nr++] = id;
-		}
-		fclose(stats);
-	}
-	return nr;
-}
-
 /* What is left of control groups that are gone, when nothing of theirs is cached or written. */
 static void log_dying_groups(void)
 {
-	unsigned int dying, writeback;
 	char text[512];
 	const char *found;
 
@@ -1417,9 +1385,7 @@ static void log_dying_groups(void)
 	found = strstr(text, "nr_dying_descendants ");
 	if (!found)
 		fail("no nr_dying_descendants: '%s'", text);
-	dying = atoi(strchr(found, ' '));
-	writeback = groups_of_writeback();
-	log_event(&shared->disks[0], "slab groups %d", dying > writeback ? dying - writeback : 0);
+	log_event(&shared->disks[0], "slab groups %d", atoi(strchr(found, ' ')));
 }
 
 static void set_up_groups(void)
