@@ -35,7 +35,17 @@ compare()
 compare "-c1 -n4" "-c2 -n4" 150
 compare "-c2 -n0" "-c2 -n7" 150
 [ "$(cat "$CFQ_TMP/worse")" -gt 0 ] || cfq_fail "level 7 starved"
-[ "$(cfq_counter expired_preempt)" -gt 0 ] || cfq_fail "nobody was preempted"
+
+# Who comes after a pause takes the disk from a worse class.
+before=$(cfq_counter expired_preempt)
+cfq_read 4 "$CFQ_TMP/worse" ionice -c2 -n4 &
+for _ in $(seq 10); do
+	sleep 0.2
+	ionice -c1 -n4 dd if="$CFQ_DEV" of=/dev/null bs=4k count=1 \
+		iflag=direct 2> /dev/null || cfq_fail "class RT cannot read"
+done
+wait
+[ "$(cfq_counter expired_preempt)" -gt "$before" ] || cfq_fail "nobody was preempted"
 
 cfq_set prio_aging_ms 500
 cfq_set idle_grace_ms 100000
