@@ -65,8 +65,19 @@ scenario_failing_queue_allocations()
 	drained disk
 }
 
-# failing WHICH: one after the other, the allocations of writes fail; what the
-# writes claim to have written is there
+# failing_writer N [WORD...]: the Nth writer, behind these words
+failing_writer()
+{
+	local writer=$1
+	shift
+
+	"$@" "$PROGRAMS/failing_writer" /dev/disk $((writer * 8388608)) > "$TMP/writer.$writer" 2>&1 &&
+		touch "$TMP/done.$writer"
+}
+
+# failing WHICH: one after the other, the allocations of writes fail, of processes with and
+# without a reservation, of their own and of their group; what the writes claim to have
+# written is there
 failing()
 {
 	local dir=$DEBUG/$1 writer
@@ -81,17 +92,20 @@ failing()
 	if [ "$1" = fail_page_alloc ]; then
 		fault "$dir" min-order=0 ignore-gfp-highmem=N
 	fi
-	for writer in 0 1; do
-		"$PROGRAMS/failing_writer" /dev/disk $((writer * 8388608)) \
-			> "$TMP/writer.$writer" 2>&1 && touch "$TMP/done.$writer" &
-	done
+	cgroup_begin
+	echo "$(< /sys/block/disk/dev) bps=16777216 delay=500000" > "$CGROUP/io.bw" || fail "no io.bw"
+	failing_writer 0 &
+	failing_writer 1 &
+	failing_writer 2 "$BWCTL" run --quiet --rate 16M --delay 500ms -- &
+	failing_writer 3 "${IN_CGROUP[@]}" &
 	wait
 	cat "$TMP"/writer.*
 	injected "$dir"
 	echo Y > "$dir/ignore-gfp-wait"
-	for writer in 0 1; do
+	for writer in 0 1 2 3; do
 		[ -e "$TMP/done.$writer" ] || fail "writer $writer failed"
 	done
+	cgroup_end
 	drained disk
 }
 
