@@ -518,6 +518,22 @@ def test_best_effort_adds_nothing_to_real_time_requests_in_the_drive(
     assert slower > 0.95 * faster
 
 
+def test_nobody_joins_real_time_requests_in_the_drive_but_by_age(guests: uml.Guests, tmp_path: Path) -> None:
+    """Neither who has reserved nor best effort: in 4 s they have eight reads each, one each half second."""
+    streams = [f"{READER} random=1 seed={n} ioprio={level_ioprio('rt', 4)} {at(n, GIB)}" for n in range(4)]
+    streams += [f"{READER} random=1 seed=4 ioprio={bw_ioprio(4 * MIB, 200)} {at(4, GIB)}",
+                f"{READER} random=1 seed=5 {at(5, GIB)}"]
+    disk = simulated("barracuda-7200.11", 31)
+    tunables = {"prio_aging_ms": 500}
+    *real_time, reserved, best_effort = run(guests, tmp_path, streams, ms=4000, disk=disk, tunables=tunables).streams
+    assert sum(map(len, real_time)) > 1000
+    for others in (reserved, best_effort):
+        assert 7 <= len(others) <= 8 and max(read.took for read in others) < 700 * MS
+    tunables["bw_depth"] = 0
+    *_, reserved, _ = run(guests, tmp_path, streams, ms=4000, disk=disk, tunables=tunables).streams
+    assert len(reserved) > 16
+
+
 def test_deadline_that_is_due_ends_the_slice_of_another_reservation(guests: uml.Guests, tmp_path: Path) -> None:
     """That one may go on for a slice of 100 ms: it has asked for what it has in its bucket."""
     streams = [
