@@ -96,7 +96,7 @@ failing()
 	echo "$(< /sys/block/disk/dev) bps=16777216 delay=500000" > "$CGROUP/io.bw" || fail "no io.bw"
 	failing_writer 0 &
 	failing_writer 1 &
-	failing_writer 2 "$BWCTL" run --quiet --rate 16M --delay 500ms -- &
+	failing_writer 2 reserved 16M 500ms &
 	failing_writer 3 "${IN_CGROUP[@]}" &
 	wait
 	cat "$TMP"/writer.*
