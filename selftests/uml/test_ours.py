@@ -44,7 +44,7 @@ SHOWN = [
     ("priorities", "^cfq", 30),
     ("syncer", "^(cfq|bfq).* beside=(readers|writers|both)", 60),
     ("fairness", "^cfq depth1 ", 20),  # with a queue the outer of two has less: its page of the evaluation
-    ("fairness-preempted", "^cfq-(rt|bw) depth1 ", 20),
+    ("fairness-preempted", "^cfq-(rt|bw)", 20),
 ]
 
 
