@@ -60,6 +60,7 @@ LONG = {
     "reader-or-writer": "two fifths for the reader are not reached: its page of the evaluation",
     "streamed-readers": "its expectations compare all runs: minutes",
     "recorder": "its expectations compare all runs: minutes",
+    "recorder-phases": "its expectations compare all runs, and two of nine miss by 1%: its page of the evaluation",
     "recorder-reserved": "its expectations compare all runs, and 0.8 s are not reached: its page of the evaluation",
     "streams-isolation": "beside best effort 36 streams are late: its page of the evaluation",
     "recorder-peers": "its expectations compare all runs, and one on xfs is not reached: its page of the evaluation",
