@@ -31,7 +31,7 @@ KERNELS = ("kernel-blktests", "kernel-plain")  # the first one that was built
 IDENTITY = "identity.json"
 # What tests of blktests call, with Debian's package of it.
 PROGRAMS = {"modprobe": "kmod", "blktrace": "blktrace", "blkzone": "util-linux", "losetup": "mount", "fio": "fio",
-            "mkfs.ext4": "e2fsprogs", "bc": "bc", "dmsetup": "dmsetup"}
+            "mkfs.ext4": "e2fsprogs", "bc": "bc", "dmsetup": "dmsetup", "gawk": "gawk"}
 # Zoned disks are made by the tests themselves when none is named.
 WITHOUT_DEVICE = ("zbd",)
 DEVICE, DEVICE_BYTES = "/dev/sda", 1 << 30

@@ -22,7 +22,7 @@ PROGRAMS = {
              "mkfs.ext4", "mkfs.f2fs", "mkfs.xfs", "mkfs.btrfs", "chromium", "node", "npm", "pahole", "rsync",
              "podman", "crun", "dockerd"},
     "blktests": {"qemu-system-x86_64", "fio", "blktrace", "mkfs.ext4", "mkfs.f2fs", "mkfs.xfs", "mkfs.btrfs", "pahole",
-                 "depmod", "g++", "dmsetup"},
+                 "depmod", "g++", "dmsetup", "gawk"},
     "deb": {"pahole", "rsync", "dpkg-buildpackage", "dh_builddeb", "depmod", "openssl", "zstd"},
 }
 
