@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.lab import cli, kernels, pictures
+from tools.lab import cli, expect, kernels, pictures
 from tools.lab.features import probe
 from tools.lab.results import Result, load_result
 from tools.lab.tests.conftest import SCENARIO
@@ -67,6 +67,12 @@ LONG = {
     "streams-limit-long": "ten minutes of many streams, thirty times; 17% are not reached: its page of the evaluation",
     "work-conservation": "its expectations compare all runs: minutes",
 }
+
+
+@pytest.mark.parametrize(("name", "cells"), [(name, cells) for name, cells, _ in SHOWN])
+def test_runs_decide_every_expectation(name: str, cells: str) -> None:
+    scenario = cli.find_scenario(name)
+    assert expect.undecided(scenario, scenario.cells(only=cells)) == []
 
 
 @pytest.mark.parametrize(("scenario", "cells", "seconds"), SHOWN)

@@ -3,21 +3,22 @@
 
 import itertools
 import operator
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from . import metrics
 from .result_tables import figure
 from .results import CellResult, Result, Verdict
-from .scenario import Expect, Scenario, Select
+from .scenario import Cell, Expect, Scenario, Select
 from .units import MIB
 
 COMPARE = {"<": operator.lt, "<=": operator.le, "==": operator.eq, ">=": operator.ge, ">": operator.gt}
 
 
-def _cells(result: Result, select: Select) -> list[CellResult]:
+def _chosen(cells: Iterable[CellResult], select: Select) -> list[CellResult]:
     return [
         cell
-        for cell in result["cells"]
+        for cell in cells
         if (not select.config or cell["config"] in select.config)
         and (not select.depth or cell["depth"] in select.depth)
         and all(cell["vary"][key] in labels for key, labels in select.vary.items())
@@ -28,7 +29,7 @@ def _values(result: Result, select: Select) -> list[tuple[str, float]] | None:
     """Named values of a side; None if one of its cells did not run."""
     if select.constant is not None:
         return [("", select.constant)]
-    cells = _cells(result, select)
+    cells = _chosen(result["cells"], select)
     if not cells or any(cell["status"] != "ok" for cell in cells):
         return None
     values = [
@@ -103,6 +104,31 @@ def _verdict(result: Result, expect: Expect, scenario: Scenario) -> Verdict:
     if expect.sequence or expect.order:
         return _judge_along(result, expect, scenario)
     return _judge_sides(result, expect)
+
+
+def undecided(scenario: Scenario, cells: Sequence[Cell]) -> list[str]:
+    """What the scenario's expectations say that these runs cannot decide: others are needed for it."""
+    among = [
+        CellResult(
+            name=cell.name,
+            config=cell.config.name,
+            scheduler=cell.config.scheduler,
+            depth=cell.depth,
+            vary=cell.labels,
+            policy=cell.config.policy,
+            fallback=False,
+            status="ok",
+            processes=[],
+        )
+        for cell in cells
+    ]
+    said = []
+    for expect in scenario.expects:
+        along = expect.sequence or expect.order
+        sides = [side for _, side in _sides(expect, scenario)] if along else [expect.left, expect.right]
+        if not all(side.constant is not None or _chosen(among, side) for side in sides):
+            said.append(expect.says)
+    return said
 
 
 def evaluate(result: Result, scenario: Scenario) -> list[Verdict]:
