@@ -17,7 +17,8 @@ LIVED = "/dev/lived"  # where the guest has the file system
 KINDS = ("early", "aged", "clean")
 PUBLISHED_KINDS = ("early", "aged")  # as they were published: "clean" is what is early here
 END = "end"  # of the ageing
-ONE_SWEEP = "one sweep"
+# What is made of a trace of tar, by the order of tools/iobound that it is.
+BOUNDS = {"sweep": "one sweep", "file": "as one file"}
 # By name; TREE stands for what is read. Copies go to a tmpfs.
 PROGRAMS = {
     "du": "du -s TREE",
@@ -36,6 +37,7 @@ PROGRAMS = {
     "qtar --order=none": f"{SWEEP}/qtar --order=none -cf - TREE",
 }
 ORDERS = ("none", "inode", "full-inode", "inode+block", "full-inode+block")
+HEADS, SIZED = "heads", "sizes"
 SIZES = (100, 250, 500, 1000, 5000)  # files of a directory
 NEAR = 1.35  # a directory is of a size that differs by no more than this factor
 SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq", "cfq")
@@ -55,6 +57,7 @@ class Run(NamedTuple):
 
     @after: the version after which it is run, or END
     @beside: `players` that read meanwhile, a `trace` that is taken of the disk, or nothing
+    Of a trace the times are those of BOUNDS, each in a row of its own, or the way of the head (HEADS).
     """
 
     experiment: str
@@ -67,13 +70,13 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Lived:
-    """A file system that has lived: trees of each kind, the files of each tree, versions that it went through.
+    """A file system that has lived: trees of each kind, the bytes of each file of a tree, versions gone through.
 
     @most: directories of a size that are read
     """
 
     trees: int
-    files: Sequence[str]
+    files: Mapping[str, int]
     versions: int
     most: int
 
@@ -95,10 +98,19 @@ class Lived:
                 taken.append(path)
         return taken[:number]
 
+    def some(self, files: int) -> list[str]:
+        """Directories of about so many files, so many of them that all trees together have the most that are read."""
+        return self.directories(files, -(-self.most // self.trees))
+
     def parts(self, kind: str, files: int) -> list[str]:
         """Directories of about so many files, of all trees of a kind."""
-        each = -(-self.most // self.trees)
-        return [f"{tree}/{path}" for path in self.directories(files, each) for tree in self.paths(kind)][:self.most]
+        return [f"{tree}/{path}" for path in self.some(files) for tree in self.paths(kind)][:self.most]
+
+    def mean_bytes(self, files: int) -> float | None:
+        """Of a file in those directories; None where there are none."""
+        held = [size for part in self.some(files) for path, size in self.files.items()
+                if PurePosixPath(path).is_relative_to(part)]
+        return sum(held) / len(held) if held else None
 
 
 def read(program: str, tree: str) -> str:
@@ -111,7 +123,22 @@ def programs(lived: Lived, names: Sequence[str]) -> Iterator[Run]:
         tree = lived.paths(kind)[0]
         for name in names:
             yield Run("programs", name, kind, read(name, tree))
-        yield Run("programs", ONE_SWEEP, kind, read("tar", tree), beside="trace")
+        yield Run("programs", "tar", kind, read("tar", tree), beside="trace")
+
+
+def bounds(lived: Lived, names: Sequence[str]) -> Iterator[Run]:
+    """What reordering could gain, and does, on directories of 250 files."""
+    for kind in PUBLISHED_KINDS:
+        for part in lived.parts(kind, 250):
+            for program in ("tar", "qtar"):
+                yield Run("bounds", program, kind, read(program, part))
+            yield Run("bounds", "tar", kind, read("tar", part), beside="trace")
+
+
+def heads(lived: Lived, names: Sequence[str]) -> Iterator[Run]:
+    """Where the head is while an aged tree is read."""
+    for program in ("tar", "qtar"):
+        yield Run(HEADS, program, "aged", read(program, lived.paths("aged")[0]), beside="trace")
 
 
 def orders(lived: Lived, names: Sequence[str]) -> Iterator[Run]:
@@ -136,10 +163,10 @@ def sizes(lived: Lived, names: Sequence[str]) -> Iterator[Run]:
         for size in SIZES:
             for part in lived.parts(kind, size):
                 for program in ("tar", "qtar"):
-                    yield Run("sizes", f"{kind}, {size:,}", program, read(program, part))
+                    yield Run(SIZED, f"{kind}, {size:,}", program, read(program, part))
         for tree in lived.paths(kind):
             for program in ("tar", "qtar"):
-                yield Run("sizes", f"{kind}, {len(lived.files):,}", program, read(program, tree))
+                yield Run(SIZED, f"{kind}, {len(lived.files):,}", program, read(program, tree))
 
 
 def pair(lived: Lived, names: Sequence[str]) -> Iterator[Run]:
@@ -164,5 +191,6 @@ def players(lived: Lived, names: Sequence[str]) -> Iterator[Run]:
 
 
 EXPERIMENTS: Mapping[str, Callable[[Lived, Sequence[str]], Iterator[Run]]] = {
-    "programs": programs, "orders": orders, "ageing": ageing, "sizes": sizes, "pair": pair, "players": players,
+    "programs": programs, "bounds": bounds, HEADS: heads, "orders": orders, "ageing": ageing, SIZED: sizes,
+    "pair": pair, "players": players,
 }

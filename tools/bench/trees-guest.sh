@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # In User-Mode Linux: a file system that lives on a modelled disk, and how long programs take
 # to read a tree of it, in virtual time and with nothing cached.
-# usage: OUT=FOLDER trees-guest.sh FILE-SYSTEM DISK TREES LOADGEN
+# usage: OUT=FOLDER trees-guest.sh FILE-SYSTEM TREES LOADGEN DISK [OPTIONS of disk create]
 # FOLDER has `list` (tools/ageing) and `plan`: lines NUMBER <tab> AFTER <tab> BESIDE <tab>
 # COMMAND, to be run after that version, or at the `end`; beside `players`, whose job is in the
 # folder players-NUMBER, with a `trace`, which is left in NUMBER.blktrace.0, or `-`.
 # It gets `times`: NUMBER <tab> milliseconds
-set -eu
+set -euo pipefail
 
-fs=$1 disk=$2 trees=$3 loadgen=$4
+fs=$1 trees=$2 loadgen=$3
+shift 3
 uuid=6d5f1c1e-0d3a-4c0e-9a51-0a0b0c0d0e0f
 device=/dev/rot0
 mkdir /dev/tmp /dev/lived
@@ -17,7 +18,7 @@ mount -t tmpfs tmpfs /dev/tmp
 mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
 export TMPDIR=/dev/tmp
 
-tools/disk/disk create "$disk" --name rot0 --set memory_backed=1 > /dev/null
+tools/disk/disk create "$@" --name rot0 --set memory_backed=1 > /dev/null
 case $fs in
 ext4) mkfs.ext4 -q -U "$uuid" -E "lazy_itable_init=0,lazy_journal_init=0,hash_seed=$uuid" "$device" ;;
 xfs) mkfs.xfs -q -f -K -m "uuid=$uuid" "$device" ;;
@@ -25,24 +26,32 @@ xfs) mkfs.xfs -q -f -K -m "uuid=$uuid" "$device" ;;
 esac
 
 # What is read is not written to: who is the first to read would pay for it.
+# mount_it [OPTIONS]
 mount_it()
 {
-	mount -t "$fs" -o noatime "$device" /dev/lived
+	mount -t "$fs" -o "noatime${1:+,$1}" "$device" /dev/lived
 }
+
+# For some seconds after a mount ext4 reads the bitmaps of blocks ahead of who will write (ext4lazyinit), and delays who
+# reads then, which is not what is measured here.
+quiet=
+[ "$fs" != ext4 ] || quiet=no_prefetch_block_bitmaps
 
 forget()
 {
 	umount /dev/lived
-	mount_it
+	mount_it "$quiet"
 	echo 3 > /proc/sys/vm/drop_caches
 	# with the tunables that it begins with
 	echo none > /sys/block/rot0/queue/scheduler
 	echo cfq > /sys/block/rot0/queue/scheduler
 }
 
-# age [--until VERSION]
+# age [--until VERSION]: on a file system that is mounted as others are
 age()
 {
+	umount /dev/lived
+	mount_it
 	tools/ageing/ageing apply "$OUT/list" /dev/lived --zeros --allocate --quiet --journal "$OUT/journal" \
 		--trees "$trees" --early "$trees" --clean "$trees" --media 10 "$@"
 }
@@ -93,7 +102,7 @@ measure_after()
 }
 
 mount_it
-cut -f 2 "$OUT/plan" | grep -v end | sort -nu > "$OUT/versions"
+cut -f 2 "$OUT/plan" | sed '/^end$/d' | sort -nu > "$OUT/versions"
 while read -r version <&4; do
 	age --until "$version"
 	measure_after "$version"

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Where the head of the disk is while a tree is read: blkviz's band of a trace; after figure 4.2 of Lunde (2009)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from tools.base.cli import EXIT_USAGE, ToolError
+
+SECTORS_OF_GIB = 1 << 21
+NSEC_PER_SEC = 10**9
+
+
+class Band(NamedTuple):
+    """The lowest and the highest place in each piece of so many seconds, in GiB; None where the head did not move."""
+
+    piece_s: float
+    lowest: list[float | None]
+    highest: list[float | None]
+
+    @property
+    def seconds(self) -> float:
+        return len(self.lowest) * self.piece_s
+
+    def mean_width(self) -> float:
+        """GiB, of the pieces in which it moved."""
+        widths = [high - low for low, high in zip(self.lowest, self.highest, strict=True)
+                  if low is not None and high is not None]
+        return sum(widths) / len(widths) if widths else 0.0
+
+
+def check() -> None:
+    """Raises ToolError where no trace can be read: before anything is measured."""
+    try:
+        import numpy  # noqa: F401
+    except ImportError:
+        raise ToolError("heads wants numpy: make venv, or install python3-numpy", EXIT_USAGE) from None
+
+
+def of_trace(trace: Path) -> Band:
+    """From the first completion on."""
+    from tools.blkviz import figures, model, panels, recording
+
+    found = model.build(*recording.read([str(trace)]))
+    lowest, highest = ([None if place != place else round(place / SECTORS_OF_GIB, 3) for place in places.tolist()]
+                       for places in figures.head_band(found))
+    first = next((number for number, place in enumerate(lowest) if place is not None), 0)
+    return Band(panels.BAND_NS / NSEC_PER_SEC, lowest[first:], highest[first:])
+
+
+def rows(heads: Mapping[str, Band]) -> list[list[str]]:
+    return [[program, f"{band.seconds:.1f}", f"{band.mean_width():.1f}"] for program, band in heads.items()]
