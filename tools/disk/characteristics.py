@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
+from typing import NamedTuple
 
 from .errors import DiskError
 
@@ -36,9 +37,24 @@ DEFAULTS: dict[str, float] = {
 }
 
 
+class Zone(NamedTuple):
+    """Cylinders with the same number of sectors, from a cylinder and a sector on; outermost first.
+
+    @mbps: 10^6 bytes a second of who reads in order there
+    """
+
+    cylinder: int
+    sector: int
+    cylinder_sectors: int
+    mbps: float
+
+
 @dataclass(frozen=True)
 class Characteristics:
-    """Computed figures of a disk; times in milliseconds, rates in 10^6 bytes a second."""
+    """Computed figures of a disk; times in milliseconds, rates in 10^6 bytes a second.
+
+    @zones: of the first actuator
+    """
 
     capacity_bytes: int
     cylinders: int
@@ -48,6 +64,12 @@ class Characteristics:
     outer_mbps: float
     inner_mbps: float
     mean_mbps: float
+    zones: tuple[Zone, ...]
+
+    def cylinder(self, sector: int) -> int:
+        """Where a sector is, as if the spare ones of a real disk were none."""
+        zone = next(zone for zone in reversed(self.zones) if zone.sector <= sector)
+        return zone.cylinder + (sector - zone.sector) // zone.cylinder_sectors
 
     def random_ms(self, nbytes: int) -> float:
         """Mean time of a read at a random place, one at a time."""
@@ -101,6 +123,8 @@ def compute(attributes: Mapping[str, str]) -> Characteristics:
         # a place drawn at random is in a zone with the weight of the zone's sectors, and
         # takes the inverse of its sectors to be read: what remains are the cylinders
         mean_mbps=rate(used / cylinders),
+        zones=tuple(Zone(zone * per_zone, sum(tracks[:zone]) * heads * per_zone, heads * spt, rate(spt))
+                    for zone, spt in enumerate(tracks[:last + 1])),
     )
 
 

@@ -10,17 +10,24 @@ from pathlib import Path
 from tools.base.cli import EXIT_USAGE, ToolError
 from tools.base.files import write_whole
 from tools.base.paths import TOOLS
+from tools.disk import characteristics
 from tools.vm.uml import Guests, scratch
 
 from . import runner
+from .units import NSEC_PER_SEC
 
 BLKVIZ = TOOLS / "blkviz" / "blkviz"
 COLOURS = 48
+BEFORE_S = 1  # the trace begins so long before the streams do
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One entry of the list; `start` and `end` are seconds of the run. `lab`: it wants a kernel with patches/lab."""
+    """One entry of the list; `start` and `end` are seconds of the run.
+
+    @lab: it wants a kernel with patches/lab
+    @places: where the processes read and what they get, in place of blkviz's picture
+    """
 
     name: str
     scenario: str
@@ -30,6 +37,7 @@ class Picture:
     end: float
     processes: list[str] = field(default_factory=list)
     lab: bool = False
+    places: bool = False
 
 
 def load(path: Path, named: list[str]) -> list[Picture]:
@@ -51,17 +59,36 @@ def make(picture: Picture, plan: runner.Plan, guests: Guests, out: Path) -> str:
         runner.run_cell(plan, traced, guests, folder)
         (trace,) = folder.iterdir()
         drawn = folder / "picture.png"
-        # the trace begins a second before the streams do
-        command: list[str | Path] = [BLKVIZ, trace, "--title", picture.title, "--png", drawn]
-        command += ["--from", str(picture.start + 1), "--to", str(picture.end + 1)]
-        for process in picture.processes:
-            command += ["--process", process]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise ToolError(f"{picture.name}: {done.stderr.strip().splitlines()[-1]}")
+        if picture.places:
+            write_whole(drawn, _of_places(picture, plan, trace, drawn))
+        else:
+            _draw(picture, trace, drawn)
         target = out / f"{picture.name}.png"
         write_whole(target, _shrunk(drawn))
     return target.name
+
+
+def _draw(picture: Picture, trace: Path, drawn: Path) -> None:
+    command: list[str | Path] = [BLKVIZ, trace, "--title", picture.title, "--png", drawn]
+    command += ["--from", str(picture.start + BEFORE_S), "--to", str(picture.end + BEFORE_S)]
+    for process in picture.processes:
+        command += ["--process", process]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ToolError(f"{picture.name}: {done.stderr.strip().splitlines()[-1]}")
+
+
+def _of_places(picture: Picture, plan: runner.Plan, trace: Path, drawn: Path) -> bytes:
+    from tools.blkviz import model, recording
+
+    from . import places
+
+    disk = characteristics.compute(plan.disk.attributes)
+    found = model.build(*recording.read([str(trace)]))
+    shown = [process for process in found.processes if process.name in picture.processes]
+    begin_ns = found.start + int((picture.start + BEFORE_S) * NSEC_PER_SEC)
+    return places.drawn(places.places(found.requests, shown, disk, begin_ns, picture.end - picture.start), disk,
+                        picture.title, drawn)
 
 
 def _shrunk(drawn: Path) -> bytes:

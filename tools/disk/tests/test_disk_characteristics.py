@@ -40,6 +40,17 @@ def test_zones_hold_what_their_tracks_hold() -> None:
     assert computed.mean_mbps == pytest.approx(0.7 * computed.outer_mbps, rel=0.01)
 
 
+def test_sector_is_at_a_cylinder_of_its_zone() -> None:
+    computed = characteristics.compute({**SIMPLE, "rot/zones": "4", "rot/track_inner_sectors": "400"})
+    per_zone = computed.zones[1].cylinder
+    assert [zone.cylinder_sectors for zone in computed.zones] == [1000, 800, 600, 400]
+    assert computed.zones[2].sector == 1800 * per_zone
+    assert [computed.cylinder(sector) for sector in (0, 1000, 1000 * per_zone + 799, 1000 * per_zone + 800)] == [
+        0, 1, per_zone, per_zone + 1]
+    assert computed.cylinder(computed.capacity_bytes // 512 - 1) == computed.cylinders - 1
+    assert computed.zones[-1].mbps == pytest.approx(computed.inner_mbps)
+
+
 def test_full_stroke_gives_the_mean_of_random_pairs() -> None:
     full = {**SIMPLE, "rot/seek_avg_us": "0", "rot/seek_full_us": "20000"}
     computed = characteristics.compute(full)

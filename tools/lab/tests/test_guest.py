@@ -547,15 +547,18 @@ def test_cell_that_is_not_there_runs_nothing(
 def test_picture_of_a_run(kernel: Path, scenario_file: Path, disks: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     entry = f'[[picture]]\nname = "one"\nscenario = "{scenario_file}"\nrun = "none depth1 N=1"\ntitle = "t"\n'
-    (tmp_path / "list.toml").write_text(entry + "start = 1\nend = 2\n")
+    entry += "start = 1\nend = 2\n"
+    where = entry.replace('"one"', '"where"') + 'places = true\nprocesses = ["stream.0"]\n'
+    (tmp_path / "list.toml").write_text(entry + where)
     args: list[str | Path] = ["--list", tmp_path / "list.toml", "--out", tmp_path / "out"]
     args += ["--kernel", kernel, "--disks", disks]
     done = lab("pictures", *args)
     if "needs blktrace" in done.stderr:
         pytest.skip("no blktrace")
     assert done.returncode == 0, done.stderr
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["one.png"]
-    assert (tmp_path / "out" / "one.png").read_bytes().startswith(b"\x89PNG")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"one.png", "where.png"}
+    for path in (tmp_path / "out").iterdir():
+        assert path.read_bytes().startswith(b"\x89PNG")
     wrong = lab("pictures", "two", *args)
     assert (wrong.returncode, "no picture 'two'" in wrong.stderr) == (2, True)
 
