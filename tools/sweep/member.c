@@ -15,9 +15,12 @@
 #include "member.h"
 #include "program.h"
 
-/* Of tapes, where a write is a record; elsewhere what fits into a pipe goes at once. */
+/* Of tapes, where a write is a record; elsewhere many go at once. */
 #define RECORD 10240
 #define RECORDS 6
+/* A pipe for several of such writes: who reads is woken less often. */
+#define RECORDS_OF_PIPE 25
+#define PIPE_BYTES (1 << 20)
 
 /* Holes are written as zeros, which libarchive leaves out. */
 static const char zeros[DATA_CHUNK];
@@ -28,7 +31,11 @@ static int bytes_at_once(int fd)
 {
 	struct stat status;
 
-	return fstat(fd, &status) || S_ISCHR(status.st_mode) ? RECORD : RECORD * RECORDS;
+	if (fstat(fd, &status) || S_ISCHR(status.st_mode))
+		return RECORD;
+	if (S_ISFIFO(status.st_mode) && fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES) >= PIPE_BYTES)
+		return RECORD * RECORDS_OF_PIPE;
+	return RECORD * RECORDS;
 }
 
 void writer_begin(struct writer *writer, int fd)
