@@ -27,8 +27,8 @@ DROP_IN = UNIT.with_name("recorder.service.d") / "bandwidth.conf"
 TEXTS = [PAGE, RULES, UNIT, DROP_IN]
 
 # Attributes of a disk that are the kernel's own.
-KERNELS_OWN = {"queue/scheduler", "queue/rotational", "queue/zoned", "device/queue_depth",
-               "removable"}
+KERNELS_OWN = {"queue/scheduler", "queue/rotational", "queue/zoned", "queue/max_sectors_kb",
+               "queue/read_ahead_kb", "queue/nr_requests", "device/queue_depth", "removable"}
 
 
 # --- what exists --------------------------------------------------------------------------
