@@ -11,6 +11,7 @@ from tools.base.cli import EXIT_USAGE, ToolError
 
 SECTORS_OF_GIB = 1 << 21
 NSEC_PER_SEC = 10**9
+OF_EXT4 = "ext4lazyinit"  # reads bitmaps of blocks after a mount
 
 
 class Band(NamedTuple):
@@ -40,10 +41,12 @@ def check() -> None:
 
 
 def of_trace(trace: Path) -> Band:
-    """From the first completion on."""
+    """From the first completion on. Raises ToolError if the file system has read for itself meanwhile."""
     from tools.blkviz import figures, model, panels, recording
 
     found = model.build(*recording.read([str(trace)]))
+    if any(process.name == OF_EXT4 for process in found.processes):
+        raise ToolError(f"{OF_EXT4} has read beside the program: mount without it")
     lowest, highest = ([None if place != place else round(place / SECTORS_OF_GIB, 3) for place in places.tolist()]
                        for places in figures.head_band(found))
     first = next((number for number, place in enumerate(lowest) if place is not None), 0)
