@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tools.base.cli import EXIT_USAGE, ToolError
+from tools.lab.units import NSEC_PER_SEC
 
 SECTORS_OF_GIB = 1 << 21
-NSEC_PER_SEC = 10**9
 OF_EXT4 = "ext4lazyinit"  # reads bitmaps of blocks after a mount
 
 

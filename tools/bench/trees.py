@@ -99,10 +99,11 @@ def measured(args: argparse.Namespace, out: Path) -> Measured:
     names = there(args.programs) if "programs" in args.experiments else []
     runs = [run for name in args.experiments for run in EXPERIMENTS[name](system, names)
             if run.beside != "trace" or of_system("blktrace")]
+    size = disk_bytes(args)
     for number, run in enumerate(runs):
         if run.beside == "players":
             (out / f"players-{number}").mkdir()
-            (out / f"players-{number}/job").write_text(tree_players.job_text(disk_bytes(args), args.playing))
+            (out / f"players-{number}/job").write_text(tree_players.job_text(size, args.playing))
     (out / "plan").write_text("".join(f"{number}\t{run.after}\t{run.beside}\t{run.command}\n"
                                       for number, run in enumerate(runs)))
     guest = ["bash", str(HERE / "trees-guest.sh"), args.fs, str(args.trees), str(lab.build_loadgen()),

@@ -13,7 +13,8 @@ from tools.base import plots
 from tools.blkviz.tables import Process, Requests
 from tools.disk.characteristics import Characteristics
 
-MIB = 1 << 20
+from .units import MIB, NSEC_PER_SEC
+
 MB = 10**6
 
 
@@ -34,8 +35,8 @@ def places(requests: Requests, processes: Sequence[Process], disk: Characteristi
     """
     done = np.flatnonzero(requests.finished() & (requests.length > 0))
     done = done[np.argsort(requests.completed[done], kind="stable")]
-    ended = (requests.completed[done] - start_ns) / 1e9
-    begun = np.maximum(np.concatenate(([0.0], ended[:-1])), (requests.dispatched[done] - start_ns) / 1e9)
+    ended = (requests.completed[done] - start_ns) / NSEC_PER_SEC
+    begun = np.maximum(np.concatenate(([0.0], ended[:-1])), (requests.dispatched[done] - start_ns) / NSEC_PER_SEC)
     within = (ended > 0) & (ended <= seconds)
     made = []
     for process in processes:
