@@ -54,6 +54,14 @@ def run(name: str, action: Callable[[], int], interrupted: str = "interrupted") 
             signal.signal(number, handler)
 
 
+def need_numpy() -> None:
+    """Raises ToolError where it is not installed; called before anything is done that takes time."""
+    try:
+        import numpy  # noqa: F401
+    except ImportError:
+        raise ToolError("needs numpy: make venv, or install python3-numpy", EXIT_USAGE) from None
+
+
 def heed_interrupts() -> None:
     """SIGINT counts although a shell that started the program in the background ignores it.
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from tools.base.cli import EXIT_USAGE, ToolError
+from tools.base.cli import ToolError
 from tools.lab.units import NSEC_PER_SEC
 
 SECTORS_OF_GIB = 1 << 21
@@ -30,14 +30,6 @@ class Band(NamedTuple):
         widths = [high - low for low, high in zip(self.lowest, self.highest, strict=True)
                   if low is not None and high is not None]
         return sum(widths) / len(widths) if widths else 0.0
-
-
-def check() -> None:
-    """Raises ToolError where no trace can be read: before anything is measured."""
-    try:
-        import numpy  # noqa: F401
-    except ImportError:
-        raise ToolError("heads wants numpy: make venv, or install python3-numpy", EXIT_USAGE) from None
 
 
 def of_trace(trace: Path) -> Band:

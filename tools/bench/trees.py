@@ -31,7 +31,7 @@ from typing import Any
 from tools.ageing import churn, generate
 from tools.base import text
 from tools.base.arguments import positive, words
-from tools.base.cli import EXIT_USAGE, ToolError
+from tools.base.cli import EXIT_USAGE, ToolError, need_numpy
 from tools.base.paths import TOOLS
 from tools.disk import presets
 from tools.lab import cli as lab
@@ -200,7 +200,7 @@ def command(args: argparse.Namespace) -> int:
     if "pair" in args.experiments and args.trees < 2:
         raise ToolError("--experiments: pair wants --trees 2 or more", EXIT_USAGE)
     if HEADS in args.experiments:
-        tree_heads.check()
+        need_numpy()
     if args.plot:
         tree_plot.check()
         args.plot.mkdir(parents=True, exist_ok=True)

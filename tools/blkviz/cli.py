@@ -19,10 +19,7 @@ def command(words: Sequence[str]) -> int:
         from . import record
 
         return record.main(words[1:])
-    try:
-        import numpy  # noqa: F401
-    except ImportError:
-        raise cli.ToolError("needs numpy: make venv, or install python3-numpy") from None
+    cli.need_numpy()
     from . import view
 
     return view.main(words)

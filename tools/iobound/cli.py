@@ -15,10 +15,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def command(words: Sequence[str]) -> int:
-    try:
-        import numpy  # noqa: F401
-    except ImportError:
-        raise cli.ToolError("needs numpy: make venv, or install python3-numpy") from None
+    cli.need_numpy()
     from . import actions
 
     return actions.main(words)

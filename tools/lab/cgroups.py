@@ -6,8 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from tools.vm.programs import of_system
-
 from .errors import BadValue
 from .reading import Value, setting, table, text
 
@@ -48,7 +46,7 @@ def job_lines(groups: Iterable[str], files: Mapping[str, Mapping[str, str]]) -> 
     names = sorted(set(groups))
     if not names:
         return []
-    lines = [f"run {of_system('mount')} -t cgroup2 cgroup2 {MOUNTED}",
+    lines = [f"mount cgroup2 cgroup2 {MOUNTED}",
              f"write {MOUNTED}/cgroup.subtree_control {CONTROLLERS}"]
     lines += [f"mkdir {folder(group)}" for group in names]
     for group, settings_of in files.items():

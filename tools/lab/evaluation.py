@@ -23,10 +23,9 @@ INTRODUCTION = """\
 # Evaluation
 
 What was claimed, of CFQ and of reservations, and what was seen. Every figure is of a run in virtual time on a modelled
-disk ([how](../../tools/lab/README.md)): the same kernel gives the same figures every time, but for programs that write
-through a file system (there). This page and those that it leads to are written by `tools/lab/lab report` from the
-results of `lab run --all`; do not edit them. What of it an administrator wants to know is in
-[administrators.md](administrators.md).
+disk ([how](../../tools/lab/README.md)): the same kernel gives the same figures every time. This page and those that it
+leads to are written by `tools/lab/lab report` from the results of `lab run --all`; do not edit them. What of it an
+administrator wants to know is in [administrators.md](administrators.md).
 """
 
 READING = """\

@@ -40,6 +40,6 @@ def _program(name: str) -> str:
 def job_lines(name: str, device: str, prepared: dict[str, int]) -> list[str]:
     """Make and mount it, and the files in @prepared, by their sizes in bytes; nothing of them stays in memory."""
     lines = [f"run {_program(f'mkfs.{name}')} {MKFS[name]} {device}", f"mkdir {MOUNTED}",
-             f"run {_program('mount')} -t {name} {device} {MOUNTED}"]
+             f"mount {name} {device} {MOUNTED}"]
     lines += [f"prepare {path} {size}" for path, size in prepared.items()]
-    return [*lines, f"run {_program('sync')}", "write /proc/sys/vm/drop_caches 3"]
+    return [*lines, "sync", "write /proc/sys/vm/drop_caches 3"]

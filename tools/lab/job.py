@@ -37,6 +37,12 @@ START_NS = 5 * NSEC_PER_SEC
 # with a file system, whose files have to be written before
 START_AFTER_FILES_NS = 600 * NSEC_PER_SEC
 NR_REQUESTS = 256
+# About what a guest has by itself: a tenth and a fifth of its free memory and page cache. As shares they change with
+# each page that something else takes, the length of a file of the host's or a directory of it more or less.
+DIRTY_LIMITS = (
+    "write /proc/sys/vm/dirty_background_bytes 209715200",
+    "write /proc/sys/vm/dirty_bytes 419430400",
+)
 
 MEDIA_FILES = 40
 MEDIA_BYTES = 8 * GIB
@@ -413,7 +419,7 @@ def stream_line(process: Process, number: int) -> str:
 
 def job_text(scenario: sc.Scenario, disk: Disk, run: Run, with_bw: bool, trace: str | None = None) -> str:
     """All that the load generator does, a line each."""
-    lines = ["# job of the laboratory's load generator"]
+    lines = ["# job of the laboratory's load generator", *DIRTY_LIMITS]
     filesystem = str(sc.resolve(scenario.filesystem, run.cell.variant))
     in_memory = {"memory_backed": "1"} if filesystem else {}
     lines += device_lines(disk, scenario.disk_set | in_memory, run.cell.depth)

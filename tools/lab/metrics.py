@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Single figures of a cell, as expectations, tables and plots ask for them."""
 
+import statistics
 from collections.abc import Sequence
 from typing import cast
 
@@ -29,6 +30,8 @@ def reduce(values: Sequence[float], how: str) -> float:
         return sum(values)
     if how == "mean":
         return sum(values) / len(values)
+    if how == "median":
+        return statistics.median(values)
     if how == "ratio":  # fairness: the slowest to the fastest
         return min(values) / max(values) if max(values) else 0.0
     return min(values) if how == "min" else max(values)

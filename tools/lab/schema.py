@@ -57,7 +57,7 @@ METRICS = (
     "below_1000_ms",
 )  # fmt: skip
 REDUCES = ("sum", "min", "max", "mean", "ratio")
-OVERS = ("each", "min", "max", "mean", "sum")
+OVERS = ("each", "min", "max", "mean", "median", "sum")
 OPS = ("<", "<=", "==", ">=", ">")
 NEEDS = ("bw",)
 SEED_MAX = 2**63 - 1

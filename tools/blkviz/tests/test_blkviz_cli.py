@@ -408,4 +408,4 @@ def test_recording_needs_no_packages(tmp_path: Path) -> None:
     env = {"PYTHONPATH": str(tmp_path)}
     assert blkviz("record", "--help", env=env).returncode == 0
     viewer = blkviz("--help", env=env)
-    assert viewer.returncode == 1 and b"needs numpy" in viewer.stderr
+    assert viewer.returncode == 2 and b"needs numpy" in viewer.stderr

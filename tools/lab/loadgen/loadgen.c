@@ -2,7 +2,7 @@
 /*
  * loadgen - the laboratory's load generator
  *
- * Reads a plain-text job (see README.md beside this file), starts one process
+ * Reads a plain-text job (obey() has its words), starts one process
  * for each stream in it, and writes one record for each operation that a
  * stream made.  As process 1 of a User-Mode Linux guest it also mounts what it
  * needs, makes the disk, and powers the guest off at the end; on any other
@@ -16,6 +16,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -294,6 +295,24 @@ static void run_program(char *command, unsigned int line)
 		     line, status);
 }
 
+/*
+ * "TYPE SOURCE TARGET". Not by mount(8): what that leaves in memory depends on
+ * what of it the host has, as /run/mount, and a page more or less is another run.
+ */
+static void mount_it(char *words, unsigned int line)
+{
+	char *save = NULL;
+	const char *type = strtok_r(words, " ", &save);
+	const char *source = strtok_r(NULL, " ", &save);
+	const char *target = strtok_r(NULL, " ", &save);
+
+	if (!target)
+		fail("job line %u: mount needs three arguments", line);
+	if (mount(source, target, type, 0, NULL))
+		fail("job line %u: mount %s on %s: %s", line, source, target,
+		     strerror(errno));
+}
+
 /* A file of zeros: a disk in memory keeps none of them. */
 static void prepare_file(const char *path, uint64_t size)
 {
@@ -344,6 +363,10 @@ static void obey(char *verb, char *rest, unsigned int line)
 		report_file(rest, second);
 	} else if (!strcmp(verb, "run")) {
 		run_program(rest, line);
+	} else if (!strcmp(verb, "mount")) {
+		mount_it(rest, line);
+	} else if (!strcmp(verb, "sync")) {
+		sync();
 	} else if (!strcmp(verb, "prepare")) {
 		prepare_file(rest, number(second, line, verb));
 	} else if (!strcmp(verb, "device")) {

@@ -15,7 +15,7 @@ import pytest
 
 from tools.base.cli import EXIT_INTERRUPTED
 from tools.blkviz.parse import scan
-from tools.lab import cli, filesystems, job, stats
+from tools.lab import cli, filesystems, job, runner, schema, stats
 from tools.lab.features import probe
 from tools.lab.tests.conftest import LAB, SCENARIO
 from tools.vm import uml
@@ -107,6 +107,45 @@ def test_random_numbers_of_a_kernel_are_those_of_a_seed(kernel: Path, tmp_path: 
         uml.Guests(kernel, cli.LOADGEN, 60, seed=seed).run(text, {}, folder, "test")
         found.append((folder / "random").read_text())
     assert found[0] == found[1] != found[2]
+
+
+BY_THE_PAGE_CACHE = """
+title = "a file that is written twice"
+about = "Through the page cache, beside a reader of another."
+disk = "barracuda-7200.11"
+filesystem = "ext4"
+duration_s = 10
+depth = [1]
+
+[[config]]
+scheduler = "cfq"
+
+[[group]]
+name = "rewriter"
+kind = "greedy"
+op = "rewrite"
+size = "16KiB"
+file = "own:400MiB"
+
+[[group]]
+name = "reader"
+kind = "random"
+size = "16KiB"
+file = "own:400MiB"
+"""
+
+
+def test_a_run_on_a_file_system_is_the_same_with_other_memory_left(kernel: Path) -> None:
+    """Limits of dirty memory that are shares of it decide in which steps, and so where, files are written."""
+    cli.build_loadgen()
+    scenario = schema.parse(Path("test.toml"), BY_THE_PAGE_CACHE)
+    found = []
+    for memory in ("2G", "2040M"):
+        guests = uml.Guests(kernel, cli.LOADGEN, 120, memory)
+        plan = runner.make_plan(scenario, cli.DISKS, None, None, None, probe(guests))
+        found.append([runner.run_cell(plan, run, guests, None) for run in plan.runs])
+    assert found[0] == found[1]
+    assert all(process["bytes"] for cell in found[0] for process in cell["processes"])
 
 
 def run_job(guests: uml.Guests, tmp_path: Path, lines: list[str], count: int) -> list[list[tuple[int, ...]]]:
