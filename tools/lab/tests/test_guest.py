@@ -378,6 +378,8 @@ def test_control_group_has_the_processes_and_the_setting(
     [
         ("run /bin/false", "the program ended with status"),
         ("prepare /dev/nowhere/file 1", "/dev/nowhere/file: No such file"),
+        ("mount ext4 /dev/rot0", "mount needs three arguments"),
+        ("mount ext4 /dev/nothing /tmp", "mount /dev/nothing on /tmp: No such file"),
         ("stream size=4096", "needs size and regions"),
         ("stream size=x regions=0:4096", "'x' is not a number"),
         ("stream sizes=4096 regions=0:4096", "unknown key 'sizes'"),
