@@ -556,7 +556,7 @@ def test_trace_is_kept(kernel: Path, scenario_file: Path, disks: Path, tmp_path:
 def test_trace_of_many_messages_has_no_holes(kernel: Path, tmp_path: Path) -> None:
     """Pages that blktrace maps of a file of the host's are lost now and then."""
     args: list[str | Path] = ["--kernel", kernel, "--out", tmp_path, "--duration", "20", "--trace", "--quiet"]
-    done = lab("run", "syncer", "--cell", "^cfq depth1 beside=both", *args)
+    done = lab("run", "syncer", "--cell", "^cfq depth1 beside=both begin_ms=0$", *args)
     if "needs blktrace" in done.stderr:
         pytest.skip("no blktrace")
     assert done.returncode == 0, done.stderr
