@@ -40,8 +40,8 @@ NR_REQUESTS = 256
 # About what a guest has by itself: a tenth and a fifth of its free memory and page cache. As shares they change with
 # each page that something else takes, the length of a file of the host's or a directory of it more or less.
 DIRTY_LIMITS = (
-    "write /proc/sys/vm/dirty_background_bytes 209715200",
-    "write /proc/sys/vm/dirty_bytes 419430400",
+    f"write /proc/sys/vm/dirty_background_bytes {200 * MIB}",
+    f"write /proc/sys/vm/dirty_bytes {400 * MIB}",
 )
 
 MEDIA_FILES = 40

@@ -236,8 +236,8 @@ def test_control_groups_are_made_and_set_before_the_streams(disks: Path) -> None
         texts[cell.config.name] = [line for line in lines if "cgroup" in line and not line.startswith("stream")]
         assert [" cgroup=/sys/fs/cgroup/others" in line for line in lines if line.startswith("stream")] == [
             stream.group == loaded.groups[1].name for stream in run.streams]
+    assert texts["set"][0] == "mount cgroup2 cgroup2 /sys/fs/cgroup"
     made = [line.split(" ", 1)[1] for line in texts.pop("set")]
-    assert made[0] == "cgroup2 cgroup2 /sys/fs/cgroup"
     assert made[1:] == ["/sys/fs/cgroup/cgroup.subtree_control +io +memory", "/sys/fs/cgroup/others",
                         "/sys/fs/cgroup/io.cost.qos enable=1", "/sys/fs/cgroup/others/io.weight 10"]
     assert [len(lines) for lines in texts.values()] == [3]  # the group is there, with nothing set
