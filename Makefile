@@ -4,7 +4,7 @@
 
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/bash
-QUEUE := tools/queue/queue
+QUEUE := tools/dev/queue/queue
 FLAVOUR ?= plain
 export KERNEL STEPS JOBS SEED VM_FULL
 
@@ -28,26 +28,26 @@ help: ## show this text
 	@echo "  VM_FULL=1      make check with its long amounts, and in both flavours"
 	@echo "  ONLY=A,B       the parts of make submit-check, or make reproducers, to run (default: all)"
 	@echo "  JOBS=N         parallel jobs (default: the number of CPUs)"
-	@echo "  DISKSIM=PATH   a DiskSim that tools/disk/judge/build made, for the tests of make check that want it"
+	@echo "  DISKSIM=PATH   a DiskSim that tools/testbed/disk/judge/build made, for the tests of make check that want it"
 	@echo "  QUEUE_CACHE=DIR  where sources are kept (default: cfq-queue in the user's cache)"
 
 run: setup-run venv-run ## boot the patched kernel, run fio under each scheduler, players and a recorder with reservations
 	@$(QUEUE) kernel
-	@tools/bench/bench fio
+	@tools/dev/bench/bench fio
 
 check: setup-test venv ## run the tests (STEPS=A,B: some of it)
-	@tools/check/check
+	@tools/dev/check/check
 
 setup: setup-test ## install the packages that are missing for make check (as root), or name them
 
 setup-run setup-test setup-bench setup-blktests setup-deb:
-	@tools/setup/setup $(@:setup-%=%)
+	@tools/dev/setup/setup $(@:setup-%=%)
 
 venv: setup-test ## make build/venv, the pinned Python packages of make check
-	@tools/setup/venv
+	@tools/dev/setup/venv
 
 venv-run: setup-run
-	@tools/setup/venv run
+	@tools/dev/setup/venv run
 
 fetch: setup-run ## get the pristine source into the cache (REFRESH=1: look for a newer one)
 	@$(QUEUE) fetch $(if $(REFRESH),--refresh)
@@ -65,49 +65,49 @@ bisect-check: setup-test ## build every prefix of the queue at W=1 (FORCE=1: tho
 	@$(QUEUE) bisect-check $(if $(FORCE),--again)
 
 submit-check: setup-test venv ## all that can be done without sending the series (ONLY=A,B: some of it)
-	@tools/setup/venv docs
+	@tools/dev/setup/venv docs
 	@$(QUEUE) submit-check $(if $(ONLY),--only $(ONLY))
 
 kernel: setup-run ## build the x86-64 kernel (FLAVOUR=plain, debug, kcsan, lockstat or blktests)
 	@$(QUEUE) kernel --flavour $(FLAVOUR)
 
-uml: setup-run ## build User-Mode Linux with virtual time (FLAVOUR=smp: two CPUs, lockdep, KASAN; lab: with patches/lab)
-	@$(QUEUE) uml --flavour $(if $(filter smp lab,$(FLAVOUR)),um-$(FLAVOUR),um)
+uml: setup-run ## build User-Mode Linux with virtual time (FLAVOUR=smp: two CPUs, lockdep, KASAN; oldsched: with patches/oldsched)
+	@$(QUEUE) uml --flavour $(if $(filter smp oldsched,$(FLAVOUR)),um-$(FLAVOUR),um)
 
 deb: setup-deb ## build Debian packages of the patched kernel into build/deb (CONFIG=FILE: with that configuration)
 	@$(QUEUE) deb $(if $(CONFIG),--config '$(CONFIG)')
 
-bench: setup-bench ## report instructions per I/O for each scheduler (BENCH_ARGS: see tools/bench/bench cost --help)
+bench: setup-bench ## report instructions per I/O for each scheduler (BENCH_ARGS: see tools/dev/bench/bench cost --help)
 	@$(QUEUE) kernel
-	@tools/bench/bench cost $(BENCH_ARGS)
+	@tools/dev/bench/bench cost $(BENCH_ARGS)
 
-soak: setup-run ## 10^7 requests of random load in virtual time, invariants checked (SOAK_ARGS: see tools/soak/soak --help)
+soak: setup-run ## 10^7 requests of random load in virtual time, invariants checked (SOAK_ARGS: see tools/testbed/soak/soak --help)
 	@$(QUEUE) uml
-	@tools/soak/soak $(SOAK_ARGS)
+	@tools/testbed/soak/soak $(SOAK_ARGS)
 
 evaluation: PROFILE = local
 evaluation: setup-run venv ## every scenario, each run by itself, by Snakemake: goes on where it stopped (PROFILE=local, slurm)
 	@$(QUEUE) uml
-	@tools/setup/venv workflow
-	@tools/lab/lab cells --all
-	@build/venv-workflow/bin/snakemake --snakefile tools/lab/workflow/Snakefile --directory build/lab/workflow \
-		--profile tools/lab/workflow/profiles/$(PROFILE) $(EVALUATION_ARGS)
+	@tools/dev/setup/venv workflow
+	@tools/testbed/lab/lab cells --all
+	@build/venv-workflow/bin/snakemake --snakefile tools/testbed/lab/workflow/Snakefile --directory build/lab/workflow \
+		--profile tools/testbed/lab/workflow/profiles/$(PROFILE) $(EVALUATION_ARGS)
 
 unchanged: setup-run ## is every scenario without a reservation the same with and without the BW class? (UNCHANGED_ARGS)
 	@$(QUEUE) uml
 	@$(QUEUE) uml --before compare-I-O-priorities-by-rank
-	@tools/lab/lab unchanged --all --without build/uml-before/linux $(or $(UNCHANGED_ARGS),-j2)
+	@tools/testbed/lab/lab unchanged --all --without build/uml-before/linux $(or $(UNCHANGED_ARGS),-j2)
 
 stress: FLAVOUR = debug
-stress: setup-test venv ## 20 minutes of everything at once in QEMU, data verified (STRESS_ARGS: see tools/stress/stress --help)
+stress: setup-test venv ## 20 minutes of everything at once in QEMU, data verified (STRESS_ARGS: see tools/dev/stress/stress --help)
 	@$(QUEUE) kernel --flavour $(FLAVOUR)
-	@tools/stress/stress --flavour $(FLAVOUR) $(STRESS_ARGS)
+	@tools/dev/stress/stress --flavour $(FLAVOUR) $(STRESS_ARGS)
 
-coverage: setup-test venv ## which lines and branches the tests run (COVERAGE_ARGS: see tools/coverage/coverage --help)
-	@tools/coverage/coverage $(COVERAGE_ARGS)
+coverage: setup-test venv ## which lines and branches the tests run (COVERAGE_ARGS: see tools/dev/coverage/coverage --help)
+	@tools/dev/coverage/coverage $(COVERAGE_ARGS)
 
-mutants: setup-test venv ## plant small faults one by one: does a test hear each? (MUTANTS_ARGS: see tools/mutants/mutants --help)
-	@tools/mutants/mutants $(MUTANTS_ARGS)
+mutants: setup-test venv ## plant small faults one by one: does a test hear each? (MUTANTS_ARGS: see tools/dev/mutants/mutants --help)
+	@tools/dev/mutants/mutants $(MUTANTS_ARGS)
 
 blktests: setup-blktests ## the kernel's own block tests under cfq, bfq and mq-deadline (BLKTESTS_ARGS: see selftests/blktests)
 	@$(QUEUE) kernel --flavour blktests

@@ -17,11 +17,11 @@ from tools.base.cli import EXIT_USAGE, ToolError
 from tools.base.files import write_json, write_whole
 from tools.base.paths import BUILD, ROOT
 from tools.base.progress import Progress
-from tools.queue.common import run
-from tools.vm import Result, VMError, kvm_works, light_fio, parameters
-from tools.vm import run as boot
-from tools.vm.command import text
-from tools.vm.programs import of_system
+from tools.dev.queue.common import run
+from tools.testbed.vm import Result, VMError, kvm_works, light_fio, parameters
+from tools.testbed.vm import run as boot
+from tools.testbed.vm.command import text
+from tools.testbed.vm.programs import of_system
 
 from . import results, source
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tools.base.cli import EXIT_USAGE, ToolError
 from tools.base.paths import BUILD
-from tools.queue.common import PLAIN_GIT, Project, git, locked, run, say
+from tools.dev.queue.common import PLAIN_GIT, Project, git, locked, run, say
 
 HERE = Path(__file__).resolve().parent
 OWN = ("common", "tests")  # of this folder: what goes into a tree of blktests

@@ -15,7 +15,7 @@ from selftests.blktests import cli, guests, results, source
 from selftests.blktests.guest import scheduler as watcher
 from selftests.blktests.results import FAILED, NOT_RUN, PASSED, Outcome
 from tools.base.cli import ToolError
-from tools.vm import Result, VMError
+from tools.testbed.vm import Result, VMError
 
 HERE = Path(__file__).resolve().parent
 

@@ -18,7 +18,7 @@ import pytest
 
 from selftests.docs.added_files import attributes, cfq
 from tools.base.paths import ROOT
-from tools.disk import capacity, characteristics, presets
+from tools.testbed.disk import capacity, characteristics, presets
 
 PAGE = ROOT / "Documentation/queue/administrators.md"
 RULES = ROOT / "configs/udev/90-cfq.rules"
@@ -52,7 +52,7 @@ def counters() -> set[str]:
 @cache
 def bwctl() -> dict[str, set[str]]:
     """Each command of bwctl with its options, as its usage has them."""
-    text = (ROOT / "tools/bwctl/bwctl.c").read_text()
+    text = (ROOT / "tools/user/bwctl/bwctl.c").read_text()
     return {name: set(re.findall(r"--[a-z]+", usage)) | {"--help"} for name, usage in re.findall(
         r'^\t\{ "(\w+)", \w[^\n]*\n((?:\t  "[^\n]*\n)+)', text, re.M)}
 
@@ -118,7 +118,7 @@ def test_bwctl_has_the_commands_and_options(path: Path) -> None:
 
 
 def test_bwctl_takes_the_rates_and_delays(tmp_path: Path) -> None:
-    make = subprocess.run(["make", "-s", "-C", ROOT / "tools/bwctl", f"BUILD={tmp_path}"],
+    make = subprocess.run(["make", "-s", "-C", ROOT / "tools/user/bwctl", f"BUILD={tmp_path}"],
                           capture_output=True, text=True, check=False)
     assert make.returncode == 0, make.stderr
     pairs = {pair for path in TEXTS for pair in
@@ -276,7 +276,7 @@ def test_the_unit_has_the_one_capability_that_the_kernel_asks_for() -> None:
 
 
 def test_the_unit_runs_bwctl_where_it_is_installed() -> None:
-    done = subprocess.run(["make", "-sn", "-C", ROOT / "tools/bwctl", "install"], check=True,
+    done = subprocess.run(["make", "-sn", "-C", ROOT / "tools/user/bwctl", "install"], check=True,
                           capture_output=True, text=True)
     (start,), (check,) = settings()["ExecStart"], settings()["ExecStartPre"]
     program = start.split()[0]

@@ -10,9 +10,9 @@ import pytest
 from selftests.docs.added_files import attributes, disk_attributes
 from selftests.uml.test_ours import LONG, SHOWN
 from tools.base.paths import ROOT
-from tools.lab import cli
-from tools.soak import load
-from tools.stress import knobs
+from tools.dev.stress import knobs
+from tools.testbed.lab import cli
+from tools.testbed.soak import load
 
 
 def words(path: str, pattern: str) -> set[str]:
@@ -35,16 +35,16 @@ def test_every_tunable_stands_in(path: str) -> None:
 
 
 @pytest.mark.parametrize(("where", "known"), [
-    ("tools/soak/load.py: TUNABLES", set(load.TUNABLES)), ("tools/stress/knobs.py: CFQ", set(knobs.CFQ))])
+    ("tools/testbed/soak/load.py: TUNABLES", set(load.TUNABLES)), ("tools/dev/stress/knobs.py: CFQ", set(knobs.CFQ))])
 def test_every_tunable_is_changed_under_load(where: str, known: set[str]) -> None:
     assert known == attributes(), f"{where}: {', '.join(sorted(known ^ attributes()))}"
 
 
 def test_bwctl_knows_the_tunables_of_the_class() -> None:
-    listed = (ROOT / "tools/bwctl/command_check.c").read_text().split("missing_tunable(const char", 1)[1]
+    listed = (ROOT / "tools/user/bwctl/command_check.c").read_text().split("missing_tunable(const char", 1)[1]
     known = set(re.findall(r'"(bw_\w+)"', listed.split("};", 1)[0]))
     of_the_class = {name for name in attributes() if name.startswith("bw_")}
-    assert known == of_the_class, "tools/bwctl/command_check.c: missing_tunable()"
+    assert known == of_the_class, "tools/user/bwctl/command_check.c: missing_tunable()"
 
 
 def test_every_attribute_of_a_disk_is_described_with_its_default() -> None:

@@ -18,8 +18,8 @@ from tools.base import cli
 from tools.base.arguments import words
 from tools.base.cli import ToolError
 from tools.base.paths import BUILD, ROOT
-from tools.queue.kernel import FLAVOURS, MODULE
-from tools.vm import Result, build_static, parameters, run
+from tools.dev.queue.kernel import FLAVOURS, MODULE
+from tools.testbed.vm import Result, build_static, parameters, run
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = BUILD / "vm"

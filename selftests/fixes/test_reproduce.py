@@ -9,7 +9,7 @@ import pytest
 
 from selftests.fixes.reproduce import HERE, REPRODUCERS, Reproducer, chosen, problem
 from tools.base.cli import ToolError
-from tools.vm import Result
+from tools.testbed.vm import Result
 
 OOPS = "[    9.1] BUG: kernel NULL pointer dereference, address: 0000000000000000"
 BUG = Reproducer("bug", "bug.sh", r"RIP: \S+:ioc_destroy_icq\+")

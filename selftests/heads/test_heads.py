@@ -15,10 +15,10 @@ import pytest
 
 from selftests.uml.kselftests import TESTS, run_kselftest
 from tools.base.paths import BUILD
-from tools.queue.common import Project
-from tools.queue.groups import read_groups
-from tools.queue.tree import queue_patches
-from tools.vm import uml
+from tools.dev.queue.common import Project
+from tools.dev.queue.groups import read_groups
+from tools.dev.queue.tree import queue_patches
+from tools.testbed.vm import uml
 
 PROJECT = Project.here()
 SERIES = list(read_groups(PROJECT, queue_patches(PROJECT)))
@@ -32,7 +32,7 @@ KUNIT = ["kunit.autorun=1", "kunit_shutdown=halt", "console=tty", "con=null", "c
 def head(name: str) -> Path:
     folder = BUILD / "heads" / name
     if not (folder / "key").is_file():
-        pytest.skip(f"no head of {name}: `tools/queue/queue heads` builds it")
+        pytest.skip(f"no head of {name}: `tools/dev/queue/queue heads` builds it")
     return folder
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The fixtures of the laboratory's tests, for every test here."""
 
-from tools.lab.tests.conftest import disks, guests, kernel, scenario_file
+from tools.testbed.lab.tests.conftest import disks, guests, kernel, scenario_file
 
 __all__ = ["disks", "guests", "kernel", "scenario_file"]

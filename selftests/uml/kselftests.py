@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from selftests.vm.guests import kernel_headers, linux
-from tools.queue.kselftests import BELOW
-from tools.vm import uml
-from tools.vm.programs import build_static
+from tools.dev.queue.kselftests import BELOW
+from tools.testbed.vm import uml
+from tools.testbed.vm.programs import build_static
 
 PROGRAMS = {"cfq": ("cfq_aio", "cfq_ioprio", "cfq_merge", "cfq_messages", "cfq_request", "cfq_vfs"),
             "null_blk": ("null_blk_reads",)}

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from tools.disk import capacity, characteristics, presets
-from tools.lab import cgroups, cli, job, runner, units
-from tools.lab.features import probe
-from tools.lab.results import Result
-from tools.lab.scenario import Group, Priority, Scenario
-from tools.lab.units import MIB
-from tools.vm import uml
-from tools.vm.programs import build_bwctl
+from tools.testbed.disk import capacity, characteristics, presets
+from tools.testbed.lab import cgroups, cli, job, runner, units
+from tools.testbed.lab.features import probe
+from tools.testbed.lab.results import Result
+from tools.testbed.lab.scenario import Group, Priority, Scenario
+from tools.testbed.lab.units import MIB
+from tools.testbed.vm import uml
+from tools.testbed.vm.programs import build_bwctl
 
 DELAY_MS = 800
 SECONDS = 60
@@ -70,7 +70,7 @@ def test_bwctl_measures_the_model_of_a_disk(kernel: Path, tmp_path: Path, disk: 
     """The rate of the last cylinders, and what a positioning takes where a dozen streams wait."""
     build_bwctl()
     uml.run_commands(f"""
-tools/disk/disk create {disk} --name rot0 > /dev/null
+tools/testbed/disk/disk create {disk} --name rot0 > /dev/null
 mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup
 for n in 1 2; do
 	build/bwctl/bwctl model --measure rot0 > $OUT/said.$n 2>&1
@@ -103,7 +103,7 @@ def admitted_by_kernel(kernel: Path, out: Path, disk: str) -> int:
     (out / "lines").write_text("".join(f"{line(count, 1)}\n" for count in range(1, most + 1)))
     console = uml.run_commands(f"""
 mount -t cgroup2 cgroup2 /sys/fs/cgroup && cd /sys/fs/cgroup && echo +io > cgroup.subtree_control && mkdir hd dvd
-(cd "$OLDPWD" && exec tools/disk/disk create {disk} --name d)
+(cd "$OLDPWD" && exec tools/testbed/disk/disk create {disk} --name d)
 echo cfq > /sys/block/d/queue/scheduler
 read -r dev < /sys/block/d/dev
 echo "$dev {model(disk)}" > io.bw.model && echo "$dev {line(DISKS[disk], 3)}" > hd/io.bw || exit

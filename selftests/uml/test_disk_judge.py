@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The disk model beside DiskSim, which DISKSIM names when it is built (tools/disk/judge/build)."""
+"""The disk model beside DiskSim, which DISKSIM names when it is built (tools/testbed/disk/judge/build)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.disk.judge import demerit, document, replay, simulator
-from tools.vm import uml
+from tools.testbed.disk.judge import demerit, document, replay, simulator
+from tools.testbed.vm import uml
 
 KERNEL = Path(os.environ.get("LAB_KERNEL", uml.IMAGE))
 # Milliseconds, 2.4 more than the drive's parameters say: the model knows nothing of them.
@@ -20,7 +20,7 @@ SLOW = (("Read miss over. after read", "3"), ("Read miss over. after write", "3"
 @pytest.fixture(autouse=True)
 def built() -> None:
     if not os.environ.get("DISKSIM"):
-        pytest.skip("DISKSIM names no DiskSim: tools/disk/judge/build FOLDER builds one")
+        pytest.skip("DISKSIM names no DiskSim: tools/testbed/disk/judge/build FOLDER builds one")
     if not KERNEL.is_file():
         pytest.skip(f"no kernel at {KERNEL}: `make uml` builds it")
 

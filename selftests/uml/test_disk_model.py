@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from tools.disk import presets
-from tools.lab import cli
-from tools.lab.results import load_result
-from tools.vm import uml
+from tools.testbed.disk import presets
+from tools.testbed.lab import cli
+from tools.testbed.lab.results import load_result
+from tools.testbed.vm import uml
 
 PRESETS = presets.names()
 
@@ -66,9 +66,9 @@ def measured(preset: str, out: Path, *settings: str) -> list[dict[str, Any]]:
     """What `disk check` says of a disk of this preset, in a guest of its own."""
     changed = " ".join(f"--set {setting}" for setting in settings)
     console = in_virtual_time(f"""
-tools/disk/disk create {preset} --name d {changed} &&
-tools/disk/disk check d --preset {preset} --json > $OUT/answers.json
-tools/disk/disk remove d
+tools/testbed/disk/disk create {preset} --name d {changed} &&
+tools/testbed/disk/disk check d --preset {preset} --json > $OUT/answers.json
+tools/testbed/disk/disk remove d
 """, out)
     told = out / "answers.json"
     assert told.is_file() and told.stat().st_size, console
@@ -168,7 +168,7 @@ def written_and_read(setting: str, scheduler: str, data: Path, out: Path) -> dic
     """Write data to a disk in a guest of its own and read it back: what the disk counted."""
     out.mkdir()
     console = in_virtual_time(f"""
-tools/disk/disk create barracuda-7200.11 --name d --set {setting} || exit
+tools/testbed/disk/disk create barracuda-7200.11 --name d --set {setting} || exit
 echo {scheduler} > /sys/block/d/queue/scheduler || exit
 for place in {" ".join(map(str, PLACES))}; do
     dd if={shlex.quote(str(data))} of=/dev/d bs={BLOCK} seek=$place oflag=direct conv=fsync
@@ -176,8 +176,8 @@ done
 for place in {" ".join(map(str, PLACES))}; do
     dd if=/dev/d of=$OUT/$place bs={BLOCK} skip=$place count={BLOCKS} iflag=direct
 done
-tools/disk/disk show d --json > $OUT/shown
-tools/disk/disk remove d
+tools/testbed/disk/disk show d --json > $OUT/shown
+tools/testbed/disk/disk remove d
 """, out)
     assert (out / "shown").is_file() and (out / "shown").stat().st_size, console
     stats: dict[str, Any] = json.loads((out / "shown").read_text())["stats"]
@@ -201,7 +201,7 @@ def test_memory_gives_back_what_was_written_and_takes_no_time(tmp_path: Path, sc
 
 def test_contradiction_is_refused_with_its_reason(tmp_path: Path) -> None:
     console = in_virtual_time("""
-tools/disk/disk create barracuda-7200.11 --name d --set rot/seek_full_us=1 2> $OUT/said
+tools/testbed/disk/disk create barracuda-7200.11 --name d --set rot/seek_full_us=1 2> $OUT/said
 echo $? > $OUT/code
 ls /sys/kernel/config/nullb > $OUT/left
 """, tmp_path)

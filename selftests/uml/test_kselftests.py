@@ -15,7 +15,7 @@ import pytest
 
 from selftests.uml.kselftests import TESTS, build_programs, run_kselftest, selftests
 from selftests.vm.guests import skips
-from tools.vm import uml
+from tools.testbed.vm import uml
 
 
 @pytest.mark.parametrize("name", TESTS)
@@ -49,7 +49,7 @@ def test_requests_of_a_reservation_that_merge_are_counted_once(kernel: Path, tmp
     build_programs(folder, ("cfq_ioprio", "cfq_merge"), out)
     console = uml.run_commands("""
 mount -t debugfs debugfs /sys/kernel/debug
-. tools/vm/guest/watch.sh
+. tools/testbed/vm/guest/watch.sh
 null_disk merged size=256 irqmode=2 completion_nsec=200000000 hw_queue_depth=1 memory_backed=1 power=1
 echo cfq > /sys/block/merged/queue/scheduler
 echo 64 > /sys/block/merged/queue/nr_requests

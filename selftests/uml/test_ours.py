@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tools.lab import cli, expect, kernels, pictures
-from tools.lab.features import probe
-from tools.lab.results import Result, load_result
-from tools.lab.tests.conftest import SCENARIO
-from tools.vm import uml
+from tools.testbed.lab import cli, expect, kernels, pictures
+from tools.testbed.lab.features import probe
+from tools.testbed.lab.results import Result, load_result
+from tools.testbed.lab.tests.conftest import SCENARIO
+from tools.testbed.vm import uml
 
 
 def run(kernel: Path, out: Path, scenario: str, *options: str) -> tuple[int, Result]:
@@ -135,7 +135,7 @@ def test_recorder_that_has_reserved_waits_less(kernel: Path, guests: uml.Guests,
 def test_every_picture_is_of_a_run() -> None:
     for picture in pictures.load(cli.TOOL / "pictures.toml", []):
         scenario = cli.find_scenario(picture.scenario)
-        if picture.lab:  # with a scheduler that a kernel with patches/lab adds
+        if picture.oldsched:  # with a scheduler that a kernel with patches/oldsched adds
             scheduler = picture.run.split()[0]
             scenario = dataclasses.replace(scenario, configs=[kernels.added(scenario, scheduler)])
             assert scheduler in kernels.SCHEDULERS, picture.name

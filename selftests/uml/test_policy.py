@@ -14,12 +14,12 @@ from typing import NamedTuple
 import pytest
 
 from tools.base.paths import ROOT
-from tools.blkviz import messages, recording, records
-from tools.lab import job, stats
-from tools.lab.disks import load_disk
-from tools.lab.units import GIB, KIB, MIB, NSEC_PER_MSEC, bw_ioprio, level_ioprio
-from tools.vm import uml
-from tools.vm.programs import of_system
+from tools.testbed.lab import job, stats
+from tools.testbed.lab.disks import load_disk
+from tools.testbed.lab.units import GIB, KIB, MIB, NSEC_PER_MSEC, bw_ioprio, level_ioprio
+from tools.testbed.vm import uml
+from tools.testbed.vm.programs import of_system
+from tools.user.blkviz import messages, recording, records
 
 MS = NSEC_PER_MSEC
 COMMAND_NS = 2 * MS

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.base.paths import BUILD, ROOT
-from tools.check.seed import seed
-from tools.check.skips import MAY_SKIP
-from tools.queue.common import locked
-from tools.queue.kselftests import KSELFTESTS
-from tools.vm import (
+from tools.dev.check.seed import seed
+from tools.dev.check.skips import MAY_SKIP
+from tools.dev.queue.common import locked
+from tools.dev.queue.kselftests import KSELFTESTS
+from tools.testbed.vm import (
     Result,
     VMError,
     build_bwctl,

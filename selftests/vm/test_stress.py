@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Everything at once (tools/stress) in a booted kernel, for a minute or three."""
+"""Everything at once (tools/dev/stress) in a booted kernel, for a minute or three."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tools.check.seed import seed
-from tools.stress.result import failures, table
-from tools.stress.run import run_stress
+from tools.dev.check.seed import seed
+from tools.dev.stress.result import failures, table
+from tools.dev.stress.run import run_stress
 
 SECONDS = {"plain": 60, "debug": 180}
 

@@ -21,7 +21,7 @@ HEAD = re.compile(r"^diff --git a/(\S+) b/(\S+)$")
 HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 DISK_MODEL = "drivers/block/null_blk/"  # what figures of the disk alone depend on
 END = 1 << 40  # of a file that is not known
-LAB = "patches/lab"  # patches that only the laboratory has, a series of their own behind the queue
+OLDSCHED = "patches/oldsched"  # patches that only the laboratory has, a series of their own behind the queue
 
 # Lines first to last of the base (without last), or a line that a patch added.
 Part = tuple[int, int] | str

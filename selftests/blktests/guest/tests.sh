@@ -13,7 +13,7 @@
 
 set -u
 HERE=$(cd "$(dirname "$0")" && pwd)
-. "$HERE/../../../tools/vm/guest/watch.sh"
+. "$HERE/../../../tools/testbed/vm/guest/watch.sh"
 
 export SETTLED=/run/scheduler-settled LOGGER_PROG=true LC_ALL=C
 export PATH=$HERE/programs:/usr/sbin:/usr/bin:/sbin:/bin

@@ -6,7 +6,7 @@
 
 . "${0%/*}/lib.sh"
 
-blkviz=${0%/*}/../../../tools/blkviz/blkviz
+blkviz=${0%/*}/../../../tools/user/blkviz/blkviz
 tmp=$(mktemp -d)
 null_disk disk size=256 completion_nsec=4000000
 choose disk mq-deadline

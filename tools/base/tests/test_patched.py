@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.base.patched import DISK_MODEL, END, LAB, code_id, joined, left_by, of_patches
+from tools.base.patched import DISK_MODEL, END, OLDSCHED, code_id, joined, left_by, of_patches
 from tools.base.paths import ROOT
 
 BASE = "".join(f"line {n}\n" for n in range(1, 41))
@@ -127,10 +127,10 @@ def test_the_line_of_a_page() -> None:
 def test_a_folder_of_patches_has_a_name_of_its_own(tmp_path: Path) -> None:
     assert code_id(ROOT, series="no/such/folder") == code_id(ROOT, series="nor/this")
     (tmp_path / "series").write_text("")
-    (tmp_path / "patches/lab").mkdir(parents=True)
-    before = code_id(tmp_path, series=LAB)
+    (tmp_path / "patches/oldsched").mkdir(parents=True)
+    before = code_id(tmp_path, series=OLDSCHED)
     new = "diff --git a/block/x.c b/block/x.c\n--- /dev/null\n+++ b/block/x.c\n@@ -0,0 +1 @@\n+int x;\n"
-    (tmp_path / "patches/lab/0001-x.patch").write_text(new)
+    (tmp_path / "patches/oldsched/0001-x.patch").write_text(new)
     code_id.cache_clear()
-    assert code_id(tmp_path, series=LAB) != before
+    assert code_id(tmp_path, series=OLDSCHED) != before
     assert code_id(tmp_path) == code_id(tmp_path, series="none")

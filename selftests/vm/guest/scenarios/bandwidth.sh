@@ -413,7 +413,7 @@ scenario_bwctl()
 	kernels plain smp
 	# The reader must not come to its end.
 	disk disk rotational=1 memory_backed=0 size=100000 completion_nsec=5000000
-	BWCTL=$BWCTL "$HERE/../../../tools/bwctl/tests/guest.sh" disk ||
+	BWCTL=$BWCTL "$HERE/../../../tools/user/bwctl/tests/guest.sh" disk ||
 		fail "bwctl: $?"
 	drained disk
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Odd texts for every file in which the queue's kernel parses one, and odd numbers
-# for ioprio_set: tools/stress/guest/fuzz.c. All together 10^5, in the debug
+# for ioprio_set: tools/dev/stress/guest/fuzz.c. All together 10^5, in the debug
 # flavour 10^4.
 #
 # shellcheck shell=bash

@@ -73,7 +73,7 @@ scenario_debugfs_under_load()
 	drained disk
 }
 
-BLKVIZ=$HERE/../../../tools/blkviz/blkviz
+BLKVIZ=$HERE/../../../tools/user/blkviz/blkviz
 
 # blkviz_figures BASE: what blkviz finds there of a dd that read 4 MiB goes to stdout;
 # fails if that is not all of it

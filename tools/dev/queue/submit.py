@@ -1,0 +1,485 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`make submit-check`: all that can be done for the series without sending them.
+
+The files of the queue, and each series and its mail, are looked at here; analyse.py has the
+programs that read the code. Like `verify` it works in build/verify/linux.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tools.base.cli import ToolError
+from tools.base.files import write_if_changed
+from tools.base.text import table as text_table
+
+from . import analyse, tree
+from .checkpatch import checkpatch_findings
+from .common import PLAIN_GIT, Project, git, git_out, locked, run, say
+from .findings import Finding, measured, reasoned, since
+from .groups import COVER, GROUPS, Group, am_problems, group_findings, letter, read_groups, spans
+from .scratch import applied, scratch_tree
+from .series import changed_files, message_problems, series_problems
+from .source import fetch
+from .stamps import Stamps
+from .verify import export_problems
+
+WORDS = "tools/dev/queue/codespell-exceptions"
+BRANCH = "submit-check"  # in the scratch tree, while b4 works on it
+
+
+@dataclass(frozen=True)
+class Site:
+    """What the checks look at: the queue, a tree that has it applied, and the series as branches of that."""
+
+    project: Project
+    linux: Path  # build/verify/linux, on its branch `queue`
+    patches: tuple[Path, ...]
+    groups: tuple[Group, ...] = ()  # those that could be made
+    made: tuple[Finding, ...] = ()  # of each
+
+    def out(self, group: Group) -> Path:
+        return self.project.build / "submit" / group.name
+
+    def log(self, group: Group, form: str) -> list[str]:
+        """A line for each commit of a series, in their order."""
+        return git_out(self.linux, "log", "--reverse", f"--format={form}",
+                       f"{group.below}..{group.branch}").splitlines()
+
+
+# The checks of this file, in the order of the report.
+Check = Callable[[Site], list[Finding]]
+
+
+def names() -> list[str]:
+    return [*CHECKS, *analyse.names()]
+
+
+def submit_check(project: Project, kernel: str | None, only: Sequence[str] = ()) -> list[Finding]:
+    if unknown := [name for name in only if name not in names()]:
+        raise ToolError(f"no check named {', '.join(unknown)}; there are {', '.join(names())}")
+    if problems := series_problems(project):
+        return [Finding("series", "series and patches/", tuple(problems))]
+    tree.make_tree(project, kernel)
+    base = fetch(project, kernel)
+    patches = tuple(tree.queue_patches(project))
+    try:
+        groups = read_groups(project, patches)
+    except ToolError as error:
+        return [Finding("series", GROUPS, (str(error),))]
+    if not groups:
+        raise ToolError(f"{GROUPS} names no series: there is nothing to send")
+    with locked(project.build / ".lock-verify"):
+        linux = scratch_tree(project, base)
+        try:
+            applied(project, linux, base, patches)
+        except ToolError as error:
+            return [Finding("am", f"on linux {base.version}", (str(error),))]
+        made = group_findings("am", linux, groups)
+        good = tuple(group for group, finding in zip(groups.values(), made, strict=True) if finding.ok)
+        site = Site(project, linux, patches, good, tuple(made))
+        findings = [finding for finding in made if not finding.ok and only and "am" not in only]
+        for name, check in CHECKS.items():
+            if only and name not in only:
+                continue
+            begin = time.monotonic()
+            try:
+                found = check(site)
+            except ToolError as error:
+                found = [Finding(name, "could not be made", (str(error),))]
+            # the time of one that is many findings is in each of them
+            findings += [replace(found[0], seconds=since(begin))] if len(found) == 1 else found
+            say(f"submit-check {name}: {since(begin):.0f} s")
+        findings += analyse.analyse(project, linux, [name for name in analyse.names()
+                                                     if not only or name in only])
+    return findings
+
+
+def each(check: Callable[[Site, Group], Finding]) -> Check:
+    """A check of each series; that it cannot be made for one says nothing of the others."""
+    def checked(site: Site, group: Group) -> Finding:
+        begin = time.monotonic()
+        try:
+            found = check(site, group)
+        except ToolError as error:
+            found = Finding(check.__name__.removeprefix("check_"), group.name, (str(error),))
+        return replace(found, seconds=since(begin))
+
+    return lambda site: [checked(site, group) for group in site.groups]
+
+
+# --- the files ----------------------------------------------------------------------
+
+
+def check_export(site: Site) -> list[Finding]:
+    """format-patch of build/linux, byte for byte."""
+    return [Finding("export", "patches/ is what build/linux holds",
+                    tuple(export_problems(site.project, site.project.linux, site.patches)))]
+
+
+def check_am(site: Site) -> list[Finding]:
+    """`git am patches/*.patch` as somebody types it, all in one run; and the series, which are made already."""
+    globbed = sorted(site.project.patches.glob("*.patch"))
+    wrong = [] if globbed == list(site.patches) else [
+        "patches/*.patch are other files than those that series names"]
+    wrong += am_problems(site.linux, globbed, "base", BRANCH) or other_tree(
+        site.linux, git_out(site.project.linux, "rev-parse", "HEAD^{tree}"), "build/linux has")
+    return [Finding("am", f"git am patches/*.patch, {len(globbed)} patches", tuple(wrong)), *site.made]
+
+
+def other_tree(linux: Path, wanted: str, whose: str) -> list[str]:
+    """Whether what git am has made is the tree that it must be."""
+    return [] if git_out(linux, "rev-parse", f"{BRANCH}^{{tree}}") == wanted else [
+        f"git am makes another tree than {whose}"]
+
+
+def check_message(site: Site) -> list[Finding]:
+    return [measured("message", path.name, message_problems, path) for path in site.patches]
+
+
+def check_checkpatch(site: Site) -> list[Finding]:
+    return checkpatch_findings(site.project, site.linux, site.patches, Stamps(site.project, again=True))
+
+
+# --- the series as others meet it ---------------------------------------------------------
+
+
+# Documentation/process/submitting-patches.rst: beyond 300 kB a list should
+# be given an address where the patch is instead.
+LIMIT, LONG = 300_000, 1000
+
+
+def check_size(site: Site, group: Group) -> Finding:
+    """Lists refuse what is too large; reviewers do too, and earlier."""
+    wrong, notes = [], []
+    for path in group.patches:
+        size = path.stat().st_size
+        lines = changed_lines(path.read_text(errors="replace"))
+        if size > LIMIT:
+            wrong.append(f"{path.name}: {size:,} bytes, more than lists take ({LIMIT:,})")
+        elif lines > LONG:
+            notes.append(f"{path.name}: {lines:,} changed lines are much for one reading")
+    return Finding("size", str(group), tuple(wrong), tuple(notes))
+
+
+def changed_lines(patch: str) -> int:
+    return sum(line.startswith(("+", "-")) and not line.startswith(("+++ ", "--- "))
+               for line in patch.partition("\ndiff --git ")[2].splitlines())
+
+
+# --- the cover letter -----------------------------------------------------------------
+
+
+def check_cover(site: Site, group: Group) -> Finding:
+    path = letter(site.project, group.name)
+    subject = f"{group.name}, {site.project.show(path)}"
+    if not path.is_file():
+        return Finding("cover", subject, ("does not exist",))
+    text = path.read_text(errors="replace")
+    with tempfile.TemporaryDirectory(dir=site.project.build) as work:
+        git(site.linux, *tree.FORMAT_PATCH, "--cover-letter", "-o", work, f"{group.below}..{group.branch}",
+            env={**PLAIN_GIT, **git_identity(site, group)})
+        made = (Path(work) / "0000-cover-letter.patch").read_text()
+    shortlog, diffstat = overview(made)
+    wrong, notes = cover_problems(text, site.log(group, "%s"), shortlog, diffstat)
+    wrong += [f"speaks of {name}, which the series does not leave" for name in files_of(text)
+              if git(site.linux, "cat-file", "-e", f"{group.branch}:{name}", check=False).returncode]
+    below = letter(site.project, group.on)
+    if group.on and below.is_file():
+        stands_on = f'"{title(below.read_text(errors="replace"))}"'
+        if stands_on not in " ".join(text.split()):
+            wrong.append(f"does not say that it stands on {stands_on}")
+    if not wrong:
+        whole = site.out(group) / "0000-cover-letter.patch"
+        write_if_changed(whole, whole_letter(text, made).encode())
+        notes.append(f"with what git adds to it: {site.project.show(whole)}")
+    return Finding("cover", subject, tuple(wrong), tuple(notes))
+
+
+def git_identity(site: Site, group: Group) -> dict[str, str]:
+    """The author of the first patch, as the user of git."""
+    name, mail = site.log(group, "%an%n%ae")[:2]
+    return {"GIT_COMMITTER_NAME": name, "GIT_COMMITTER_EMAIL": mail}
+
+
+def overview(letter: str) -> tuple[str, str]:
+    """The shortlog and the diffstat of a cover letter that format-patch made."""
+    body = letter.partition("*** BLURB HERE ***\n")[2].strip("\n")
+    shortlog, _, diffstat = body.rpartition("\n\n")
+    return shortlog, diffstat
+
+
+def whole_letter(text: str, made: str) -> str:
+    """The letter as it is sent: git's headers, the subject and text of ours, git's overview."""
+    subject, body = split_cover(text)
+    head, _, rest = made.partition("\n\n")
+    shortlog, diffstat = overview(made)
+    head = re.sub(r"^Subject: .*$", lambda _: subject, head, flags=re.M)
+    added = [part for part in (shortlog, diffstat) if part not in body]
+    return "\n\n".join([head, body.strip("\n"), *added]) + "\n"
+
+
+def split_cover(text: str) -> tuple[str, str]:
+    head, _, body = text.partition("\n\n")
+    return head, body
+
+
+def title(text: str) -> str:
+    """What a letter is called, without its number."""
+    return re.sub(r"^Subject: (?:\[[^\]]*\] )?", "", split_cover(text)[0])
+
+
+SUMMARY = re.compile(r"^ \d+ files? changed.*$", re.M)
+AUTHOR = re.compile(r"^\S.* \(\d+\):$", re.M)
+NUMBERED = re.compile(r"Subject: \[(PATCH(?: RFC)?) (\d+/\d+)\] \S")  # as b4 writes it
+REFERENCE = re.compile(r"\b[Pp]atch(?:es)?\s+(\d+(?:(?:\s+to\s+|-|,\s*|\s+and\s+)\d+)*)(?:\s+\(\"([^\"]+)\"\))?")
+PATH = re.compile(r"(?<![\w/.-])(?:[\w-]+/)+[\w.-]+\.(?:[ch]|rst|sh)\b")
+UNFINISHED = re.compile(r"\*\*\* (?:SUBJECT|BLURB) HERE \*\*\*|\bEDITME\b|\bTODO\b|\bFIXME\b")
+WIDE = 75  # columns; git and mail readers put something before them
+
+
+def prefix(text: str) -> str:
+    """What stands before the number in the subjects of a series: PATCH, or PATCH RFC."""
+    found = NUMBERED.match(text)
+    return found.group(1) if found else "PATCH"
+
+
+def files_of(text: str) -> list[str]:
+    """The files of the kernel that a letter speaks of."""
+    return sorted(set(PATH.findall(text)))
+
+
+def cover_problems(text: str, subjects: Sequence[str], shortlog: str,
+                   diffstat: str) -> tuple[list[str], list[str]]:
+    """What is wrong with the letter of the patches with these subjects, and what is worth knowing."""
+    wrong, notes = [], []
+    head, body = split_cover(text)
+    count = len(subjects)
+    number = f"{0:0{len(str(count))}}/{count}"
+    found = NUMBERED.match(head)
+    if not head.startswith("Subject: ") or "\n" in head:
+        wrong.append("does not begin with a Subject: line and an empty one")
+    elif not found or found.group(2) != number:
+        wrong.append(f"its subject does not say [PATCH {number}] or [PATCH RFC {number}], the number of patches")
+    if not body.strip():
+        wrong.append("has no text")
+    if unfinished := UNFINISHED.search(text):
+        wrong.append(f"is not finished: {unfinished.group()}")
+    wrong += reference_problems(body, subjects)
+    for name, has, made in (("shortlog", AUTHOR.search(body), shortlog),
+                            ("diffstat", SUMMARY.search(body), diffstat)):
+        if has and made not in body:
+            wrong.append(f"its {name} is not that of the series: take it out (git and b4 add it), "
+                         "or write it anew")
+    wide = [n for n, line in enumerate(text.splitlines(), 1)
+            if len(line) > WIDE and line not in diffstat and line not in shortlog]
+    if wide:
+        notes.append(f"more than {WIDE} columns in line{'s' if len(wide) > 1 else ''} "
+                     + ", ".join(map(str, wide)))
+    return wrong, notes
+
+
+def reference_problems(body: str, subjects: Sequence[str]) -> list[str]:
+    """Patches that there are not, that have another subject, and that the letter says nothing of."""
+    wrong = []
+    spoken: set[int] = set()
+    for numbers, name in REFERENCE.findall(body):
+        parts = [[int(end) for end in re.findall(r"\d+", part)] for part in re.split(r",|\band\b", numbers)]
+        spoken.update(number for part in parts for number in range(part[0], part[-1] + 1))
+        number = parts[-1][-1]
+        if name and number <= len(subjects) and " ".join(name.split()) != subjects[number - 1]:
+            wrong.append(f'patch {number} is not "{" ".join(name.split())}" but "{subjects[number - 1]}"')
+    there = set(range(1, len(subjects) + 1))
+    return [*(f"speaks of patch {number}, there are {len(subjects)}" for number in sorted(spoken - there)), *wrong,
+            *(f'says nothing of patch {number} ("{subjects[number - 1]}")' for number in sorted(there - spoken))]
+
+
+# --- recipients ------------------------------------------------------------------------
+
+# To whom a patch that changes a file there must be sent.
+WANTED = {
+    "block/": ("axboe@kernel.dk", "linux-block@vger.kernel.org"),
+    "block/cfq-cgroup": ("tj@kernel.org", "cgroups@vger.kernel.org"),
+    "drivers/block/": ("axboe@kernel.dk", "linux-block@vger.kernel.org"),
+    "drivers/scsi/": ("linux-scsi@vger.kernel.org",),
+    "fs/": ("linux-fsdevel@vger.kernel.org",),
+    "io_uring/": ("io-uring@vger.kernel.org",),
+    "kernel/trace/": ("linux-trace-kernel@vger.kernel.org",),
+    "mm/": ("linux-mm@kvack.org",),
+    "Documentation/": ("linux-doc@vger.kernel.org",),
+    "tools/testing/selftests/": ("linux-kselftest@vger.kernel.org",),
+}
+# To whom each series must be sent; b4 sends all of one to everybody whom one of its patches is for.
+EVERYBODY = {"axboe@kernel.dk", "linux-block@vger.kernel.org"}
+
+
+def check_maintainers(site: Site, group: Group) -> Finding:
+    table: dict[str, tuple[str, list[int]]] = {}
+    want = set(EVERYBODY)
+    for number, path in enumerate(group.patches, 1):
+        want |= wanted(changed_files(path.read_text(errors="replace")))
+        have = recipients(run(["scripts/get_maintainer.pl", "--nogit", "--nogit-fallback",
+                               "--norolestats", "--roles", path], cwd=site.linux).stdout)
+        for address, role in have.items():
+            table.setdefault(address, (role, []))[1].append(number)
+    return Finding("maintainers", str(group), tuple(
+        f"get_maintainer.pl does not name {address}" for address in sorted(want - table.keys())), tuple(rows(table)))
+
+
+def recipients(said: str) -> dict[str, str]:
+    """get_maintainer.pl's lines: address -> role."""
+    found = {}
+    for line in said.splitlines():
+        if match := re.match(r"(?:.*<([^<>\s]+@[^<>\s]+)>|([^<>\s]+@\S+))\s+\((.*)\)$", line):
+            found[match.group(1) or match.group(2)] = match.group(3)
+    return found
+
+
+def wanted(files: Sequence[str]) -> set[str]:
+    found: set[str] = set()
+    for name in files:
+        for folder, addresses in WANTED.items():
+            if name.startswith(folder):
+                found.update(addresses)
+    return found
+
+
+def rows(table: dict[str, tuple[str, list[int]]]) -> list[str]:
+    """Recipient, of which patches, why; those of most patches first."""
+    order = sorted(table.items(), key=lambda item: (-len(item[1][1]), item[0]))
+    lines = [[address, spans(numbers), role] for address, (role, numbers) in order]
+    return text_table(["recipient", "patches", "role"], lines, "lll", rule=False).splitlines()
+
+
+# --- spelling --------------------------------------------------------------------------
+
+
+def check_spelling(site: Site) -> list[Finding]:
+    """codespell on the text and the added lines of the patches, on the cover letters and the documents."""
+    project = site.project
+    program = analyse.program(project, "codespell")
+    if not program:
+        return [Finding("spelling", "added lines and documents",
+                        skipped="codespell is not installed (`make venv`)")]
+    words = read_words(project)
+    tracked = git_out(project.root, "ls-files", "-co", "--exclude-standard", "--", "*.md",
+                      "tools/user/bwctl/bwctl.8", f"patches/{COVER}").splitlines()
+    findings = []
+    with tempfile.TemporaryDirectory(dir=project.build) as work:
+        files = {path.name: only_added(path.read_text(errors="replace"))
+                 for path in site.patches}
+        files |= {name: (project.root / name).read_text(errors="replace") for name in tracked
+                  if (project.root / name).is_file()}
+        for name, text in files.items():
+            path = Path(work) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        # from the folder above, and with no configuration of the user's
+        done = run([program, "--disable-colors", "--quiet-level=3", "--config", os.devnull,
+                    "--ignore-words-list", ",".join(words) or "no-such-word", "."],
+                   cwd=Path(work), check=False)
+        said = misspelt(done.stdout)
+        if done.returncode and not said:
+            raise ToolError(f"codespell: {(done.stderr.strip() or 'no message').splitlines()[-1]}")
+        for name in files:
+            if path_problems := [f"{line}: {text}" for file, line, text in said if file == name]:
+                findings.append(Finding("spelling", name, tuple(path_problems)))
+    return findings or [Finding("spelling", f"{len(site.patches)} patches, "
+                                            f"{len(files) - len(site.patches)} documents")]
+
+
+def read_words(project: Project) -> list[str]:
+    """Words of the field that codespell takes for others."""
+    return [word for word, in reasoned(project, WORDS, "a word")]
+
+
+def only_added(patch: str) -> str:
+    """The message and the added lines, the rest empty: the numbers of the lines stay."""
+    head, found, diff = patch.partition("\ndiff --git ")
+    lines = [line[1:] if line.startswith("+") and not line.startswith("+++ ") else ""
+             for line in (found + diff).split("\n")[1:]] if found else []
+    return "\n".join([head, *lines])
+
+
+def misspelt(said: str) -> list[tuple[str, str, str]]:
+    """codespell's lines: file, line, what is wrong."""
+    return [(file.removeprefix("./"), line, text) for file, line, text in
+            re.findall(r"^(\S+?):(\d+): (.* ==> .*)$", said, re.M)]
+
+
+# --- b4 ----------------------------------------------------------------------------------
+
+def check_b4(site: Site, group: Group) -> Finding:
+    """Enrol a branch and write the mails that would be sent; apply those."""
+    project, linux = site.project, site.linux
+    mails = site.out(group) / "mails"
+    subject = f"{group.name} as mails, {project.show(mails)}"
+    program = analyse.program(project, "b4")
+    if not program:
+        return Finding("b4", subject, skipped="b4 is not installed (`make venv`)")
+    cover = letter(project, group.name)
+    if not cover.is_file():
+        return Finding("b4", subject, (f"{project.show(cover)} does not exist",))
+    text = cover.read_text(errors="replace")
+    shutil.rmtree(mails, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=project.build) as work:
+        home = Path(work)
+        who = git_identity(site, group)
+        (home / "gitconfig").write_text(f"[user]\n\tname = {who['GIT_COMMITTER_NAME']}\n"
+                                        f"\temail = {who['GIT_COMMITTER_EMAIL']}\n"
+                                        # without a mail server b4 wants a key to sign with
+                                        "[sendemail]\n\tsmtpserver = /bin/false\n")
+        (home / "cover").write_text(f"{title(text)}\n\n{split_cover(text)[1]}")
+        env = {"GIT_CONFIG_GLOBAL": str(home / "gitconfig"), "GIT_CONFIG_NOSYSTEM": "1",
+               "XDG_DATA_HOME": work, "XDG_CACHE_HOME": work, "XDG_CONFIG_HOME": work,
+               "GIT_EDITOR": f"cp {home / 'cover'}", "EDITOR": f"cp {home / 'cover'}"}
+        git(linux, "branch", "-q", "-D", BRANCH, check=False)  # and what b4 has noted of it
+        git(linux, "checkout", "-q", "-b", BRANCH, group.branch)
+        try:
+            # check_checkpatch() asks checkpatch, and knows what it is wrong about
+            b4 = [program, "--offline-mode", "--no-interactive", "-c", "b4.prep-perpatch-check-cmd=true"]
+            run([*b4, "prep", "--enroll", group.below], cwd=linux, env=env, input_text="")
+            run([*b4, "prep", "--edit-cover"], cwd=linux, env=env, input_text="")
+            if words := prefix(text).split()[1:]:
+                run([*b4, "prep", "--set-prefixes", *words], cwd=linux, env=env, input_text="")
+            run([*b4, "prep", "--check"], cwd=linux, env=env, input_text="")
+            run([*b4, "send", "--no-sign", "-o", mails], cwd=linux, env=env, input_text="")
+        finally:
+            git(linux, "checkout", "-q", "-f", "queue")
+    wrong = mail_problems(mails, len(group.patches), prefix(text))
+    wrong += am_problems(linux, sorted(mails.glob("*.eml"))[1:], group.below, BRANCH) or other_tree(
+        linux, git_out(linux, "rev-parse", f"{group.branch}^{{tree}}"), "the series")
+    return Finding("b4", subject, tuple(wrong))
+
+
+def mail_problems(mails: Path, count: int, words: str) -> list[str]:
+    """One mail a patch and the letter, numbered, with the same words before the number."""
+    found = sorted(mails.glob("*.eml"))
+    if len(found) != count + 1:
+        return [f"b4 send wrote {len(found)} mails of {count} patches and a cover letter"]
+    wrong = []
+    for number, path in enumerate(found):
+        subject = re.search(r"^Subject: (.*(?:\n[ \t].*)*)", path.read_text(errors="replace"), re.M)
+        if not subject or f"[{words} {number:0{len(str(count))}}/{count}]" not in subject.group(1):
+            wrong.append(f"{path.name}: its subject does not say {words} {number} of {count}")
+    return wrong
+
+
+CHECKS: dict[str, Check] = {
+    "export": check_export,
+    "am": check_am,
+    "message": check_message,
+    "checkpatch": check_checkpatch,
+    "cover": each(check_cover),
+    "size": each(check_size),
+    "maintainers": each(check_maintainers),
+    "spelling": check_spelling,
+    "b4": each(check_b4),
+}

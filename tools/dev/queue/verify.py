@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`make verify`: is the queue fit to be sent?
+
+Works in build/verify/linux, which is reset each time; nothing that somebody works in is
+touched.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from tools.base.cli import ToolError
+from tools.base.patched import DISK_MODEL, code_id, of_patches
+
+from .checkpatch import checkpatch_findings
+from .common import Project, git, git_out, locked, run
+from .findings import Finding, measured, refusal
+from .groups import group_findings, read_groups
+from .kernel import OWN, unknown_options
+from .kselftests import KSELFTESTS
+from .oldsched import oldsched_findings
+from .scratch import applied, scratch_tree
+from .series import line_problems, message_problems, series_problems
+from .source import fetch
+from .stamps import Stamps
+from .tree import SNIPPET, compare_mirror, format_patches, queue_patches
+
+# Pages of figures: the folder whose code they are of, if not all of it, and what makes them again.
+PAGES = {"Documentation/queue/evaluation.md": ("", "tools/testbed/lab/lab run --all && tools/testbed/lab/lab report"),
+         "Documentation/queue/coverage.md": ("", "make coverage COVERAGE_ARGS=--write"),
+         "Documentation/queue/disk-judge.md": (DISK_MODEL, "tools/testbed/disk/disk judge --write")}
+NO_REASON = "**no reason**"  # of a branch that nothing takes, in coverage.md
+
+
+def verify(project: Project, kernel: str | None, again: bool = False) -> list[Finding]:
+    """Make all checks. @again: of the slow ones those too that passed before."""
+    files = measured("series", "series and patches/", series_problems, project)
+    if not files.ok:
+        return [files]
+    base = fetch(project, kernel)
+    patches = queue_patches(project)
+    messages = [measured("message", path.name, message_problems, path) for path in patches]
+    messages += [measured("lines", path.name, line_problems, path) for path in patches]
+    with locked(project.build / ".lock-verify"):
+        linux = scratch_tree(project, base)
+        am = measured("git am", f"on linux {base.version}",
+                      refusal, lambda: applied(project, linux, base, patches))
+        if not am.ok:
+            return [files, *messages, am]
+        return [
+            files, *messages, am,
+            measured("export", "patches/ is what make export writes", export_problems, project, linux, patches),
+            measured("mirror", f"Documentation/, {', '.join(f'selftests/{name}' for name in KSELFTESTS)}, {SNIPPET}",
+                     compare_mirror, project, linux, "HEAD"),
+            measured("quilt push -a", f"on linux {base.version}", quilt_problems, project, linux, patches),
+            measured("options", ", ".join(f"configs/{name}.config" for name in OWN),
+                     option_problems, project, linux),
+            *(measured("page", page, page_problems, project, page, *how) for page, how in PAGES.items()),
+            *cut_findings(project, linux, patches),
+            *checkpatch_findings(project, linux, patches, Stamps(project, again)),
+            *oldsched_findings(project, linux, base, Stamps(project, again))]
+
+
+def cut_findings(project: Project, linux: Path, patches: Sequence[Path]) -> list[Finding]:
+    """Of each series that is sent, what keeps it from applying to what it stands on."""
+    try:
+        return group_findings("groups", linux, read_groups(project, patches))
+    except ToolError as error:
+        return [Finding("groups", "could not be read", (str(error),))]
+
+
+def page_problems(project: Project, name: str, folder: str, command: str) -> list[str]:
+    """Whether a page has figures of other code than that of the patches, or says of something that it has no reason."""
+    page = project.root / name
+    if not page.is_file():
+        return []
+    text = page.read_text()
+    line = of_patches(code_id(project.root, folder), folder)
+    problems = [] if line in text.splitlines() else [f"is not '{line[:-1]}': `{command}` makes it again"]
+    if number := text.count(NO_REASON):
+        problems.append(f"{number} rows have '{NO_REASON}': test them, or say in tools/dev/coverage/reasons.toml why "
+                        f"not; then `{command}`")
+    return problems
+
+
+def option_problems(project: Project, linux: Path) -> list[str]:
+    """Options that the fragments set for the queue and that it does not have."""
+    return [f"CONFIG_{name}: no patch of the queue adds it" for name in sorted(unknown_options(project, linux))]
+
+
+def export_problems(project: Project, linux: Path, patches: Sequence[Path]) -> list[str]:
+    """Patches that make export would write in another way."""
+    with tempfile.TemporaryDirectory(dir=project.build) as work:
+        new = {path.name: path.read_bytes() for path in format_patches(linux, Path(work))}
+    old = {path.name: path.read_bytes() for path in patches}
+    return [f"patches/{name}: make export writes it differently (`make tree export` mends it)"
+            for name in sorted(new.keys() | old.keys()) if new.get(name) != old.get(name)]
+
+
+def quilt_problems(project: Project, linux: Path, patches: Sequence[Path]) -> list[str]:
+    """quilt push -a --fuzz=0 on the files that the queue touches, and the same result."""
+    if not patches:
+        return []
+    if not shutil.which("quilt"):
+        return ["quilt is not installed"]
+    touched = git_out(linux, "diff", "--name-only", "--no-renames", "base", "HEAD").splitlines()
+    before = [name for name in touched
+              if git(linux, "cat-file", "-e", f"base:{name}", check=False).returncode == 0]
+    with tempfile.TemporaryDirectory(dir=project.build) as work:
+        where = Path(work)
+        if before:
+            archive = subprocess.run(["git", "archive", "base", "--", *before], cwd=linux,
+                                     capture_output=True, check=True).stdout
+            subprocess.run(["tar", "-x"], cwd=where, input=archive, check=True)
+        shutil.copytree(project.patches, where / "patches")
+        shutil.copy(project.series, where / "patches/series")
+        done = run(["quilt", "--quiltrc=-", "push", "-a", "--fuzz=0"], cwd=where, check=False,
+                   env={"LC_ALL": "C", "QUILT_PATCHES": "patches", "QUILT_SERIES": "series"})
+        if done.returncode:
+            said = (done.stdout + done.stderr).splitlines()
+            patch = [line for line in said if line.startswith("Applying patch ")]
+            wrong = [line for line in said if "FAILED" in line or "can't find file" in line]
+            return [f"{(patch or ['?'])[-1].removeprefix('Applying patch ')}: "
+                    f"{(wrong or said or ['no message'])[0]}"]
+        return [f"{name}: quilt makes another file of it than git am" for name in touched
+                if _content(where / name) != _blob_at(linux, f"HEAD:{name}")]
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
+
+
+def _blob_at(linux: Path, name: str) -> bytes | None:
+    done = subprocess.run(["git", "cat-file", "blob", name], cwd=linux, capture_output=True)
+    return done.stdout if done.returncode == 0 else None

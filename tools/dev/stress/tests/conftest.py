@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the tests of the stress run share."""
+
+from pathlib import Path
+
+import pytest
+
+TOOL = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def programs() -> Path:
+    from tools.dev.stress import run as guest
+
+    guest.build_programs()
+    return guest.PROGRAMS

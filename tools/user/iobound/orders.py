@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Orders in which the requests of a trace can be served, one after the other.
+
+All but `file` are permutations of what the trace has. Lunde, Improving Disk I/O Performance on Linux (2009),
+section 2.3.11, sorts by the sector within barriers; the order by dependencies and the order as a file are ours.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from tools.user.blkviz.errors import NoTraceError
+
+from . import dependencies
+from .dependencies import Graph
+from .work import BARRIER, Request, Work
+
+Requests = Sequence[Request]
+
+
+def original(work: Work) -> Requests:
+    """As it was: in the order of dispatch."""
+    return work.requests
+
+
+def sweep(work: Work) -> Requests:
+    """Upwards by the sector, once."""
+    return sorted(work.requests, key=lambda one: one.sector)
+
+
+def barriers(work: Work) -> Requests:
+    """Upwards once between each two barriers."""
+    return sorted(work.requests, key=lambda one: (one.segment, one.sector))
+
+
+def depending(work: Work) -> Requests:
+    """Upwards through what the dependencies and barriers allow, again and again (C-SCAN)."""
+    return [work.requests[number] for number in scan(work.requests, dependencies.of_work(work))]
+
+
+def as_file(work: Work) -> Requests:
+    """The sweep over a disk from which all that was not asked for is cut out, from the lowest sector on."""
+    swept = sweep(work)
+    gap, reached, moved = 0, swept[0].sector, []
+    for request in swept:
+        gap += max(0, request.sector - reached)
+        reached = max(reached, request.end)
+        moved.append(replace(request, sector=request.sector - gap))
+    return moved
+
+
+def scan(requests: Requests, graph: Graph) -> list[int]:
+    """The numbers of requests in the order in which a head that goes upwards serves them.
+
+    Next is the lowest one not below the last, or else the lowest, of those of the first segment that is not
+    done whose dependencies are served.
+    """
+    free = _Free(graph)
+    segments = sorted({request.segment for request in requests})
+    left = Counter(request.segment for request in requests)
+    released: dict[int, list[int]] = {segment: [] for segment in segments}
+    for number in free.first():
+        released[requests[number].segment].append(number)
+    served: list[int] = []
+    for segment in segments:
+        head = _Head(requests)
+        for number in released[segment]:
+            head.add(number)
+        for _ in range(left[segment]):
+            served.append(head.next())
+            for number in free.by(served[-1]):
+                if requests[number].segment == segment:
+                    head.add(number)
+                else:
+                    released[requests[number].segment].append(number)
+    return served
+
+
+class _Head:
+    """Requests that can be served, and where the head is: at the lowest sector of a segment's at first."""
+
+    def __init__(self, requests: Requests) -> None:
+        self.requests = requests
+        self.at = 0
+        self.ahead: list[tuple[int, int]] = []
+        self.behind: list[tuple[int, int]] = []
+
+    def add(self, number: int) -> None:
+        sector = self.requests[number].sector
+        heapq.heappush(self.ahead if sector >= self.at else self.behind, (sector, number))
+
+    def next(self) -> int:
+        if not self.ahead:
+            self.ahead, self.behind = self.behind, self.ahead
+        self.at, number = heapq.heappop(self.ahead)
+        return number
+
+
+class _Free:
+    """Which requests depend on nothing any more."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.requests = graph.requests
+        self.waits = [len(first) for first in graph.first]
+        self.after: list[list[int]] = [[] for _ in graph.first]
+        for number, first in enumerate(graph.first):
+            for before in first:
+                self.after[before].append(number)
+
+    def first(self) -> list[int]:
+        return [number for number in range(self.requests) if not self.waits[number]]
+
+    def by(self, served: int) -> list[int]:
+        """Those that waited for this one last."""
+        freed: list[int] = []
+        done = [served]
+        while done:
+            for number in self.after[done.pop()]:
+                self.waits[number] -= 1
+                if not self.waits[number]:
+                    (freed if number < self.requests else done).append(number)
+        return freed
+
+
+@dataclass(frozen=True)
+class Order:
+    """An order by its name. @lacks: what a trace needs for it that this one has not, or ""."""
+
+    title: str
+    make: Callable[[Work], Requests]
+    lacks: Callable[[Work], str]
+
+
+def _nothing(_: Work) -> str:
+    return ""
+
+
+def _barriers(work: Work) -> str:
+    return "" if work.barriers else f"no note '{BARRIER}'"
+
+
+def _messages(work: Work) -> str:
+    return "" if dependencies.operations(work.model) else "no messages of VFS operations"
+
+
+ORDERS = {
+    "original": Order("as it was", original, _nothing),
+    "sweep": Order("one sweep", sweep, _nothing),
+    "barriers": Order("one sweep, barriers", barriers, _barriers),
+    "dependencies": Order("with dependencies", depending, _messages),
+    "file": Order("as one file", as_file, _nothing),
+}
+
+
+def make(work: Work, name: str) -> Requests:
+    """The requests in this order; NoTraceError if the trace does not tell it."""
+    order = ORDERS[name]
+    if lacks := order.lacks(work):
+        raise NoTraceError(f"--order {name}: the trace has {lacks}: record it with them, or choose another order")
+    return order.make(work)
+
+
+def mean_distance(requests: Requests) -> float:
+    """Sectors from the end of a request to the next one, as the head has to go; 0 of a single request."""
+    ways = [abs(after.sector - before.end) for before, after in pairwise(requests)]
+    return sum(ways) / len(ways) if ways else 0.0
