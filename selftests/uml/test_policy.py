@@ -14,9 +14,9 @@ from typing import NamedTuple
 import pytest
 
 from tools.base.paths import ROOT
-from tools.testbed.lab import job, stats
-from tools.testbed.lab.disks import load_disk
-from tools.testbed.lab.units import GIB, KIB, MIB, NSEC_PER_MSEC, bw_ioprio, level_ioprio
+from tools.testbed.lab.model.disks import load_disk
+from tools.testbed.lab.model.units import GIB, KIB, MIB, NSEC_PER_MSEC, bw_ioprio, level_ioprio
+from tools.testbed.lab.run import job, stats
 from tools.testbed.vm import uml
 from tools.testbed.vm.programs import of_system
 from tools.user.blkviz import messages, recording, records

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tools.base.cli import ToolError
-from tools.testbed.lab.units import NSEC_PER_SEC
+from tools.testbed.lab.model.units import NSEC_PER_SEC
 
 SECTORS_OF_GIB = 1 << 21
 OF_EXT4 = "ext4lazyinit"  # reads bitmaps of blocks after a mount

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools.base.cli import ToolError
+from tools.base.code_id import OLDSCHED, SCHEDULING, code_id, of_patches
 from tools.base.files import write_if_changed
-from tools.base.patched import OLDSCHED, code_id, of_patches
 
 from .checkpatch import checkpatch_findings
 from .common import PLAIN_GIT, Project, git, git_out, locked, say
@@ -105,22 +105,27 @@ def oldsched_findings(project: Project, linux: Path, base: Base, stamps: Stamps)
             *found, am,
             measured("export", f"{OLDSCHED} is what make export writes",
                      export_problems, project, linux, head, patches),
-            *(measured("page", f"{page}, {OLDSCHED}", page_problems, project, page, how)
-              for page, how in PAGES.items()),
             *checkpatch_findings(project, linux, patches, stamps),
             stamps.measured(key, "builds", f"block/ with {OLDSCHED}", build_problems, project, linux, patches)]
     finally:
         git(linux, "checkout", "-q", "-f", "-B", "queue", head)
 
 
+def page_findings(project: Project) -> list[Finding]:
+    """Which pages have results of other code than the patches'."""
+    return [measured("page", f"{page}, {OLDSCHED}", page_problems, project, page, how) for page, how in PAGES.items()
+            ] if oldsched_patches(project) else []
+
+
 def page_problems(project: Project, name: str, how: str) -> list[str]:
-    """Whether the page has figures of other code, of these patches or the queue."""
+    """Whether the page has results of other code, of these patches or the queue."""
     page = project.root / name
     if not page.is_file():
         return []
     lines = page.read_text().splitlines()
-    wanted = [of_patches(code_id(project.root)), of_patches(code_id(project.root, series=OLDSCHED), OLDSCHED)]
-    return [f"is not '{line[:-1]}': {how}" for line in wanted if line not in lines]
+    wanted = [of_patches(code_id(project.root, SCHEDULING), *SCHEDULING),
+              of_patches(code_id(project.root, series=OLDSCHED), OLDSCHED)]
+    return [f"stale, it is not '{line[:-1]}': {how}" for line in wanted if line not in lines]
 
 
 def apply_problems(project: Project, linux: Path, base: Base, patches: Sequence[Path]) -> list[str]:

@@ -11,10 +11,11 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tools.base.cli import ToolError
-from tools.base.patched import DISK_MODEL, code_id, of_patches
+from tools.base.code_id import COVERED, DISK_MODEL, SCHEDULING, code_id, of_patches
 
 from .checkpatch import checkpatch_findings
 from .common import Project, git, git_out, locked, run
@@ -29,11 +30,11 @@ from .source import fetch
 from .stamps import Stamps
 from .tree import SNIPPET, compare_mirror, format_patches, queue_patches
 
-# Pages of figures: the folder whose code they are of, if not all of it, and what makes them again.
-PAGES = {"Documentation/queue/evaluation.md": ("", "tools/testbed/lab/lab run --all && tools/testbed/lab/lab report"),
-         "Documentation/queue/coverage.md": ("", "make coverage COVERAGE_ARGS=--write"),
+# Pages of results: the folders whose code they depend on, and the command that regenerates them.
+PAGES = {"Documentation/queue/evaluation.md": (SCHEDULING, "make evaluation pages"),
+         "Documentation/queue/coverage.md": (COVERED, "make coverage COVERAGE_ARGS=--write"),
          "Documentation/queue/disk-judge.md": (DISK_MODEL, "tools/testbed/disk/disk judge --write")}
-NO_REASON = "**no reason**"  # of a branch that nothing takes, in coverage.md
+NO_REASON = "**no reason**"  # of a branch that no test takes, in coverage.md
 
 
 def verify(project: Project, kernel: str | None, again: bool = False) -> list[Finding]:
@@ -59,7 +60,7 @@ def verify(project: Project, kernel: str | None, again: bool = False) -> list[Fi
             measured("quilt push -a", f"on linux {base.version}", quilt_problems, project, linux, patches),
             measured("options", ", ".join(f"configs/{name}.config" for name in OWN),
                      option_problems, project, linux),
-            *(measured("page", page, page_problems, project, page, *how) for page, how in PAGES.items()),
+            *(replace(found, problems=(), notes=found.problems) for found in page_findings(project)),
             *cut_findings(project, linux, patches),
             *checkpatch_findings(project, linux, patches, Stamps(project, again)),
             *oldsched_findings(project, linux, base, Stamps(project, again))]
@@ -73,14 +74,19 @@ def cut_findings(project: Project, linux: Path, patches: Sequence[Path]) -> list
         return [Finding("groups", "could not be read", (str(error),))]
 
 
-def page_problems(project: Project, name: str, folder: str, command: str) -> list[str]:
-    """Whether a page has figures of other code than that of the patches, or says of something that it has no reason."""
+def page_findings(project: Project) -> list[Finding]:
+    """Which pages have results of other code than the patches': an error only when the series are sent."""
+    return [measured("page", page, page_problems, project, page, *how) for page, how in PAGES.items()]
+
+
+def page_problems(project: Project, name: str, folders: tuple[str, ...], command: str) -> list[str]:
+    """Whether a page has results of other code than that of the patches, or a branch without a reason."""
     page = project.root / name
     if not page.is_file():
         return []
     text = page.read_text()
-    line = of_patches(code_id(project.root, folder), folder)
-    problems = [] if line in text.splitlines() else [f"is not '{line[:-1]}': `{command}` makes it again"]
+    line = of_patches(code_id(project.root, folders), *folders)
+    problems = [] if line in text.splitlines() else [f"stale, it is not '{line[:-1]}': `{command}` regenerates it"]
     if number := text.count(NO_REASON):
         problems.append(f"{number} rows have '{NO_REASON}': test them, or say in tools/dev/coverage/reasons.toml why "
                         f"not; then `{command}`")

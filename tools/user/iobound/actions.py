@@ -19,8 +19,8 @@ from tools.base.progress import Progress
 from tools.base.text import table
 from tools.testbed.disk import presets
 from tools.testbed.disk.errors import DiskError
-from tools.testbed.lab.cli import LOADGEN, build_loadgen, ending
-from tools.testbed.lab.disks import Disk
+from tools.testbed.lab.model.disks import Disk
+from tools.testbed.lab.run.loadgen import LOADGEN, build_loadgen, ending
 from tools.testbed.vm import uml
 from tools.user.blkviz import model, records
 from tools.user.blkviz.errors import NoTraceError

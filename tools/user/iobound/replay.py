@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tools.base.cli import EXIT_USAGE, ToolError
-from tools.testbed.lab import features, job, stats
-from tools.testbed.lab.disks import Disk
-from tools.testbed.lab.scenario import Config
+from tools.testbed.lab.model.disks import Disk
+from tools.testbed.lab.model.scenario import Config
+from tools.testbed.lab.run import features, job, stats
 from tools.testbed.vm.uml import Guests, scratch
 
 from .formats import lab_lines

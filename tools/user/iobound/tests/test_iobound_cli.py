@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from tools.testbed.disk import presets
-from tools.testbed.lab import cli as lab
-from tools.testbed.lab.disks import Disk
+from tools.testbed.lab.model.disks import Disk
+from tools.testbed.lab.run import loadgen as lab
 from tools.testbed.vm import uml
 from tools.testbed.vm.programs import of_system
 from tools.testbed.vm.uml import Guests

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.testbed.lab.cli import build_loadgen
-from tools.testbed.lab.stats import FIELDS, read_records
+from tools.testbed.lab.run.loadgen import build_loadgen
+from tools.testbed.lab.run.stats import FIELDS, read_records
 from tools.testbed.vm import uml
 from tools.testbed.vm.programs import of_system
 from tools.user.blkviz import synth
