@@ -2,7 +2,7 @@
 """The head of each series by itself: it boots, and its KUnit tests and kselftests pass.
 
 Of the kselftests those that run in a guest in virtual time: all of them run in QEMU with the whole queue. What a
-test needs of another series, the modelled disk, it may do without.
+test needs of another series (the modelled disk, the name of a process after exec()) it may do without.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PROJECT = Project.here()
 SERIES = list(read_groups(PROJECT, queue_patches(PROJECT)))
 # The KUnit suites of a series and of those that stand on it.
 CFQ = {"cfq-iosched"}
-SUITES = {"null_blk": {"null_blk_rotational"}, "cfq": CFQ, "bandwidth": CFQ, "vfs": CFQ}
+SUITES = {"null_blk": {"null_blk_rotational"}, "cfq": CFQ, "bandwidth": CFQ}
 SKIPPED = 4
 KUNIT = ["kunit.autorun=1", "kunit_shutdown=halt", "console=tty", "con=null", "con0=null,fd:1", "mem=512M"]
 

@@ -61,6 +61,7 @@ def test_export_mirrors_what_the_queue_adds_and_nothing_that_it_changes(two_patc
     root = two_patches.root
     assert (root / "Documentation/block/cfq.rst").read_text() == "Text\n"
     assert (root / "selftests/cfq/test.sh").stat().st_mode & 0o111
+    assert (root / "selftests/blktrace/test.sh").is_file()
     assert (root / "selftests/null_blk/test.sh").is_file()
     assert (root / "MAINTAINERS-snippet").read_text() == "CFQ\nM:\tC <c@example.org>\nF:\tblock/cfq*\n"
     assert not (root / "MAINTAINERS").exists()
@@ -73,6 +74,7 @@ def test_export_removes_patches_and_mirrors_that_are_gone(two_patches: Queue) ->
     two_patches.works("export")
     assert list(patches_of(two_patches)) == ["0001-block-one.patch"]
     assert not (two_patches.root / "selftests/cfq/test.sh").exists()
+    assert not (two_patches.root / "selftests/blktrace/test.sh").exists()
     assert not (two_patches.root / "selftests/null_blk/test.sh").exists()
     assert not (two_patches.root / "MAINTAINERS-snippet").exists()
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Does one VFS operation to a file, in the way that is named.
+ * Run one VFS operation on a file, through a given system call.
  *
- *	cfq_vfs OPERATION FILE [OFFSET LENGTH]
+ *	blktrace_vfs OPERATION FILE [OFFSET LENGTH]
  *
- * Prints process and inode before it; no inode if the operation is about a name,
- * which must not be looked for before. Ends with 0, with the operation's errno, or
- * with 255 if it was asked for something that it does not know.
+ * Prints the process and the inode before the operation. Operations on a name print
+ * no inode, because finding it would look up the name. The exit code is 0, the errno
+ * of the operation, or 255 for invalid arguments.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -56,7 +56,7 @@ static long by_preadv(int fd, off_t off, size_t len)
 
 static long by_sendfile(int fd, off_t off, size_t len)
 {
-	int to = memfd_create("cfq_vfs", 0);
+	int to = memfd_create("blktrace_vfs", 0);
 
 	return to < 0 ? -1 : sendfile(to, fd, &off, len);
 }
@@ -78,7 +78,7 @@ static long by_splice(int fd, off_t off, size_t len)
 {
 	int ends[2];
 
-	/* the pipe has 64 KiB */
+	/* a pipe holds 64 KiB */
 	if (len > 65536 || pipe(ends) || write(ends[1], data, len) != (ssize_t)len)
 		return -1;
 	return splice(ends[0], NULL, fd, &off, len, 0);
@@ -184,7 +184,7 @@ static long by_fault(int fd, off_t off, size_t len)
 	return 0;
 }
 
-/* A trace of the second version, of the categories OFFSET, which goes on */
+/* Start a trace with BLKTRACESETUP2 and the categories OFFSET, and leave it running */
 static long by_trace2(int fd, off_t off, size_t len)
 {
 	struct blk_user_trace_setup2 setup = {

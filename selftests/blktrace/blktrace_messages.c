@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Prints the messages of a block trace on stdin: nanoseconds, process and text,
- * in the order in which the CPUs wrote them. (Not every blkparse tells whose
- * message it is.) blktrace may read a record while it is written, and then has
- * zeroes for it, or for its action only; what follows is found again, but exit
- * code 2 says that something is missing. 1: what was read is no trace, or ends
- * within a record.
+ * Print the messages of a block trace on stdin: nanoseconds, process and text, in
+ * the order in which the CPUs wrote them. blkparse 1.2.0 does not print the process
+ * of a message.
+ *
+ * blktrace can read a record while the kernel writes it. The trace then has zeroes
+ * for the record, or for its action. This program skips them and finds the next
+ * record. The exit code is 0, 2 if records are missing, or 1 if the input is no
+ * trace or ends within a record.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include <linux/blktrace_api.h>
 
-/* BLK_TN_MESSAGE, which is of a type (u64) that user space does not have */
+/* BLK_TN_MESSAGE, whose type u64 does not exist in user space */
 #define MESSAGE		(__BLK_TN_MESSAGE | BLK_TC_NOTIFY << BLK_TC_SHIFT)
-/* What is before the text of one that tells its control group. */
+/* The length of the cgroup ID before the text, if there is one */
 #define CGROUP_BYTES	8
 
-/* The next four bytes that may begin a record; how many others were skipped. */
+/* Read the magic number of the next record, and count the bytes skipped before it. */
 static int find_record(__u32 *magic, unsigned long *skipped)
 {
 	int next;
@@ -37,7 +39,7 @@ static int find_record(__u32 *magic, unsigned long *skipped)
 
 static int cut_off(void)
 {
-	fprintf(stderr, "cfq_messages: the trace ends within a record\n");
+	fprintf(stderr, "blktrace_messages: the trace ends within a record\n");
 	return 1;
 }
 
@@ -75,18 +77,18 @@ int main(void)
 			skipped += sizeof(t.v1);
 		if (((__u32)action & ~__BLK_TN_CGROUP) != MESSAGE)
 			continue;
-		/* Some kernels put it there unasked. */
+		/* Some kernels add a cgroup ID to every message. */
 		cgroup = action & __BLK_TN_CGROUP ? CGROUP_BYTES : 0;
 		if (len >= cgroup)
 			printf("%llu %u %.*s\n", (unsigned long long)t.v1.time,
 			       pid, (int)(len - cgroup), data + cgroup);
 	}
 	if (!records) {
-		fprintf(stderr, "cfq_messages: no block trace\n");
+		fprintf(stderr, "blktrace_messages: no block trace\n");
 		return 1;
 	}
 	if (skipped) {
-		fprintf(stderr, "cfq_messages: %lu bytes are in no record\n", skipped);
+		fprintf(stderr, "blktrace_messages: %lu bytes belong to no record\n", skipped);
 		return 2;
 	}
 	return 0;
