@@ -184,17 +184,21 @@ cpus=$(awk '/ m +N enter vfs_read / { seen[$2] } END { print length(seen) }' "$B
 
 # Only the named operations are enabled. Invalid names are refused.
 echo write > "$BT_SWITCH" || blktrace_fail "the kernel refuses a name"
-[ "$(cat "$BT_SWITCH")" = write ] || blktrace_fail "after write, the file contains $(cat "$BT_SWITCH")"
+[ "$(cat "$BT_SWITCH")" = write ] ||
+	blktrace_fail "after write, the file contains $(cat "$BT_SWITCH")"
 blktrace_run "$BT_TMP" few
-[ "$(blktrace_vfs_enabled)" = write ] || blktrace_fail "writes are enabled, but the trace says: $(blktrace_vfs_enabled)"
+[ "$(blktrace_vfs_enabled)" = write ] ||
+	blktrace_fail "writes are enabled, but the trace says: $(blktrace_vfs_enabled)"
 grep -q "enter vfs_write" "$BT_TMP/trace.messages" || blktrace_fail "no writes in the trace"
-grep -q "enter vfs_read " "$BT_TMP/trace.messages" && blktrace_fail "reads are in the trace, but not enabled"
+grep -q "enter vfs_read " "$BT_TMP/trace.messages" &&
+	blktrace_fail "reads are in the trace, but not enabled"
 for bad in 2 -1 yes 256 0x80000000 walk read,walk "1,walk" 0,read ""; do
 	echo "$bad" 2> /dev/null > "$BT_SWITCH" && blktrace_fail "the kernel accepts '$bad'"
 done
 [ "$(cat "$BT_SWITCH")" = write ] || blktrace_fail "a refused value changed the file"
 echo "$all" > "$BT_SWITCH" || blktrace_fail "the kernel refuses the names that it shows"
-[ "$(cat "$BT_SWITCH")" = "$all" ] || blktrace_fail "after $all, the file contains $(cat "$BT_SWITCH")"
+[ "$(cat "$BT_SWITCH")" = "$all" ] ||
+	blktrace_fail "after $all, the file contains $(cat "$BT_SWITCH")"
 
 # Two devices traced in parallel: each trace has its own messages.
 echo 1 > "/sys/block/${other##*/}/trace/vfs"
@@ -206,6 +210,7 @@ blktrace_vfs_messages t_elsewhere trace2 | grep -q "enter vfs_read ino [0-9]* of
 	blktrace_fail "the other device's reader is not in its trace"
 blktrace_vfs_messages t_elsewhere trace2 | grep -q "leave vfs_read ino [0-9]* ret 4096" ||
 	blktrace_fail "the other device's reader has no leave message in its trace"
-[ -z "$(blktrace_vfs_messages t_read trace2)" ] || blktrace_fail "a reader of this device is in the other trace"
+[ -z "$(blktrace_vfs_messages t_read trace2)" ] ||
+	blktrace_fail "a reader of this device is in the other trace"
 
 exit "$KSFT_PASS"

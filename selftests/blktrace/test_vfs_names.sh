@@ -77,7 +77,8 @@ blktrace_vfs_check made "vfs_create ino $sub" 0
 blktrace_vfs_messages listed | grep -q "enter vfs_readdir ino $sub" ||
 	blktrace_fail "readdir: $(blktrace_vfs_messages listed)"
 [[ $(blktrace_vfs_messages listed | grep -A1 "enter vfs_readdir ino $sub" | tail -n 1) == \
-	"leave vfs_readdir ino $sub ret 0" ]] || blktrace_fail "readdir: $(blktrace_vfs_messages listed)"
+	"leave vfs_readdir ino $sub ret 0" ]] ||
+	blktrace_fail "readdir: $(blktrace_vfs_messages listed)"
 blktrace_vfs_check synced "vfs_fsync ino $file" 0
 blktrace_vfs_check cut "vfs_truncate ino $file off 0 len 524288" 0
 blktrace_vfs_check renamed "vfs_rename ino $file" 0
@@ -93,7 +94,8 @@ blktrace_vfs_check shell "vfs_evict ino $held" 0
 # A fault that waits for the disk is repeated. It has no leave message.
 blktrace_vfs_messages mapped | grep -q "^at vfs_fault ino $file off 65536 len 4096$" ||
 	blktrace_fail "fault: $(blktrace_vfs_messages mapped)"
-blktrace_vfs_messages again | grep -q "vfs_fault ino $file " && blktrace_fail "a page fault without a mapping"
+blktrace_vfs_messages again | grep -q "vfs_fault ino $file " &&
+	blktrace_fail "a page fault without a mapping"
 
 # A read of uncached data has a readahead message within it.
 found=$(blktrace_vfs_messages data | grep -A9 "enter vfs_read ino $file" | head -n 3)
