@@ -8,11 +8,12 @@ import sys
 from collections.abc import Sequence
 
 from tools.base import cli
+from tools.user.blkviz import html_speed
 
-from . import cost, disk_cost, fio, lock, page, timer, tree_cpu, trees, where, zeros
+from . import cost, disk_cost, fio, lock, timer, tree_cpu, trees, where, zeros
 
-COMMANDS = {"cost": cost, "disk": disk_cost, "fio": fio, "lock": lock, "page": page, "timer": timer, "trees": trees,
-            "tree-cpu": tree_cpu, "where": where, "zeros": zeros}
+COMMANDS = {"cost": cost, "disk": disk_cost, "fio": fio, "lock": lock, "page": html_speed, "timer": timer,
+            "trees": trees, "tree-cpu": tree_cpu, "where": where, "zeros": zeros}
 
 
 def parser() -> argparse.ArgumentParser:

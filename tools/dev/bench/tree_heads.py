@@ -34,13 +34,13 @@ class Band(NamedTuple):
 
 def of_trace(trace: Path) -> Band:
     """From the first completion on. Raises ToolError if the file system has read for itself meanwhile."""
-    from tools.user.blkviz import figures, model, panels, recording
+    from tools.user.blkviz import model, panels, process_stats, trace_files
 
-    found = model.build(*recording.read([str(trace)]))
+    found = model.build(*trace_files.read([str(trace)]))
     if any(process.name == OF_EXT4 for process in found.processes):
         raise ToolError(f"{OF_EXT4} has read beside the program: mount without it")
     lowest, highest = ([None if place != place else round(place / SECTORS_OF_GIB, 3) for place in places.tolist()]
-                       for places in figures.head_band(found))
+                       for places in process_stats.head_band(found))
     first = next((number for number, place in enumerate(lowest) if place is not None), 0)
     return Band(panels.BAND_NS / NSEC_PER_SEC, lowest[first:], highest[first:])
 

@@ -16,9 +16,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def command(words: Sequence[str]) -> int:
     if words[:1] == ["record"]:
-        from . import record
+        from . import capture
 
-        return record.main(words[1:])
+        return capture.main(words[1:])
     cli.need_numpy()
     from . import view
 

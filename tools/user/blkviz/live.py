@@ -23,10 +23,11 @@ from urllib.parse import parse_qs, urlparse
 
 from tools.base.cli import ToolError
 
-from . import model, page, parse, record, records
+from . import blktrace_format as fmt
+from . import capture, html, model, parse
 from .errors import NoTraceError
 from .parse import Source
-from .recording import Notes
+from .trace_files import Notes
 
 LIMIT = 64 << 20
 PAUSE_S = 1.0
@@ -57,7 +58,7 @@ class Recording:
 
     def _forget(self) -> None:
         """Drop a quarter, up to where a record begins."""
-        keep = records.ANY_MAGIC.search(self.data, LIMIT // 4)
+        keep = fmt.ANY_MAGIC.search(self.data, LIMIT // 4)
         cut = keep.start() if keep else len(self.data)
         old = parse.parse([Source(self.title, bytes(self.data[:cut]))]).events
         # a new one: a page may be made with the other just now
@@ -86,7 +87,7 @@ class Recording:
         if forgotten:
             found.problems.append(f"the oldest {forgotten} bytes were dropped: the page shows the last "
                                   f"{len(data)}")
-        made = page.payload(found, self.title, live=True, version=version)
+        made = html.payload(found, self.title, live=True, version=version)
         self.made, self.made_at = (version, made), time.monotonic()
         return made
 
@@ -101,7 +102,7 @@ def handler(source: Recording) -> type[BaseHTTPRequestHandler]:
             asked = urlparse(self.path)
             data = source.payload()
             if asked.path == "/":
-                self.answer("text/html; charset=utf-8", page.html(data) if data else WAITING)
+                self.answer("text/html; charset=utf-8", html.render(data) if data else WAITING)
             elif asked.path == "/data":
                 after = parse_qs(asked.query).get("after", ["0"])[0]
                 if data is None or str(data["head"]["version"]) == after:
@@ -151,8 +152,8 @@ def serve(device: str, port: int) -> int:
 def _tracer(device: str, stack: ExitStack) -> IO[bytes]:
     if not shutil.which("blktrace"):
         raise ToolError("blktrace is not installed (Debian: apt install blktrace)")
-    path, name = record.device_of(device)
-    stack.enter_context(record.vfs_messages(name, None))
+    path, name = capture.device_of(device)
+    stack.enter_context(capture.vfs_messages(name, None))
     tracer = subprocess.Popen(["blktrace", "-d", str(path), "-o", "-"], stdout=subprocess.PIPE, start_new_session=True)
 
     def end() -> None:

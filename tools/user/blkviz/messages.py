@@ -3,7 +3,7 @@
 
 VFS: `enter vfs_read ino 1234 off 0 len 1048576`, `leave vfs_read ino 1234 ret 1048576`.
 `vfs messages read,write`: what is told from here on; `vfs messages 0`: nothing.
-Passed over: `at vfs_fault ...`, which has no end. Made of events of tracefs (filecalls.py):
+Passed over: `at vfs_fault ...`, which has no end. Made of events of tracefs (tracefs_calls.py):
 the same, and `enter uring_read req 3 ino 1234`, `leave uring_read req 3 ino 1234 ret 4096`.
 CFQ: `cfq 4711S BE4 dispatch 81920+1024 queued 0 in drive 1`, and so on; a dispatch of
 class BW is followed by `cfq 4711S BW2 tokens N rate N deadline_us N`: bytes, bytes a

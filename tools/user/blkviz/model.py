@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import figures, messages, records
-from .calls import Stacks
+from . import blktrace_format as fmt
+from . import messages, process_stats
 from .cfq import Scheduler
 from .errors import NoTraceError
 from .parse import Events, Lost, Trace, clock
-from .recording import Notes
 from .requests import Matcher
 from .tables import (
     CACHED,
@@ -29,6 +28,8 @@ from .tables import (
     Model,
     Process,
 )
+from .trace_files import Notes
+from .vfs_calls import Stacks
 
 # with what is built, for those who read a trace
 __all__ = ["CACHED", "CACHED_BELOW_NS", "KINDS", "LOST_COMPLETION", "NO_COMPLETION", "NO_DISPATCH", "NO_ENTER",
@@ -60,7 +61,7 @@ def build(trace: Trace, notes: Notes | None = None, device: int | None = None,
     if trace.unknown_actions:
         model.problems.append(f"{trace.unknown_actions} events of kinds that this viewer does "
                               "not know")
-    model.processes = figures.processes(model, notes.names | names(events))
+    model.processes = process_stats.processes(model, notes.names | names(events))
     _add_known(model.processes, scheduler, notes, reserved or {})
     return model
 
@@ -72,15 +73,15 @@ def _of_one_device(trace: Trace, device: int | None, hints: list[str]) -> tuple[
     if device is None:
         device = next(iter(devices))
     elif device not in devices:
-        names = ", ".join(records.device_name(one) for one in devices)
-        raise NoTraceError(f"no device {records.device_name(device)} in the recording; "
+        names = ", ".join(fmt.device_name(one) for one in devices)
+        raise NoTraceError(f"no device {fmt.device_name(device)} in the recording; "
                            f"there is {names}")
-    others = [f"{records.device_name(one)} ({count} events)" for one, count in devices.items()
+    others = [f"{fmt.device_name(one)} ({count} events)" for one, count in devices.items()
               if one != device]
     if not others:
         return trace, device
     # Names of processes are told once, on whatever device comes first.
-    keep = (trace.events.device == device) | (trace.events.action == records.NOTE_PROCESS)
+    keep = (trace.events.device == device) | (trace.events.action == fmt.NOTE_PROCESS)
     hints.append(f"also recorded: {', '.join(others[:5])}; choose with --device")
     lost = [one for one in trace.lost if one.device == device]
     return Trace(trace.events.take(keep), trace.problems, lost, trace.unknown_actions), device
@@ -94,30 +95,30 @@ def _walk(events: Events, matcher: Matcher, calls: Stacks, scheduler: Scheduler,
     pids, errors = events.pid.tolist(), events.error.tolist()
     gaps = iter(sorted(one.end for one in lost))
     next_gap = next(gaps, None)
-    touching = {records.BACKMERGE, records.FRONTMERGE, records.GETRQ, records.SLEEPRQ,
-                records.INSERT, records.BOUNCE}
+    touching = {fmt.BACKMERGE, fmt.FRONTMERGE, fmt.GETRQ, fmt.SLEEPRQ,
+                fmt.INSERT, fmt.BOUNCE}
     for event, action in enumerate(actions):
         time, sector, category = times[event], sectors[event], categories[event]
         while next_gap is not None and time >= next_gap:
             matcher.lose(next_gap)
             next_gap = next(gaps, None)
-        write = category & records.WRITE
-        if action == records.QUEUE:
+        write = category & fmt.WRITE
+        if action == fmt.QUEUE:
             matcher.queue(event, time, sector, lengths[event], pids[event], write)
         elif action in touching:
             matcher.touch(event, sector, write)
-        elif action == records.ISSUE:
+        elif action == fmt.ISSUE:
             matcher.dispatch(event, time, sector, lengths[event], pids[event], category)
-        elif action == records.COMPLETE:
+        elif action == fmt.COMPLETE:
             matcher.complete(event, time, sector, lengths[event], pids[event], category,
                              errors[event])
-        elif action == records.NOTE_MESSAGE:
+        elif action == fmt.NOTE_MESSAGE:
             _message(event, time, pids[event], events.text(event), matcher, calls, scheduler)
-        elif action == records.REMAP:
+        elif action == fmt.REMAP:
             matcher.remap(event, sector)
-        elif action == records.REQUEUE:
+        elif action == fmt.REQUEUE:
             matcher.requeue(event, sector, write)
-        elif action == records.SPLIT:
+        elif action == fmt.SPLIT:
             matcher.split(event, sector, lengths[event], write)
 
 
@@ -134,7 +135,7 @@ def _message(event: int, time: int, pid: int, text: str, matcher: Matcher, calls
 def names(events: Events) -> dict[int, str]:
     """The last name of each process."""
     found: dict[int, str] = {0: "(kernel)"}
-    for index in np.flatnonzero(events.action == records.NOTE_PROCESS).tolist():
+    for index in np.flatnonzero(events.action == fmt.NOTE_PROCESS).tolist():
         found[int(events.pid[index])] = events.text(index)
     return found
 

@@ -2,7 +2,7 @@
 """The panels below the processes' time lines: one table for the page, the picture and Perfetto.
 
 A new panel of values that CFQ says of a process is a row here and no more. Any other one is a row, and something
-that draws it: PAINTERS in figure.py, PAINTERS in page/panels.js, and TRACKS in perfetto.py.
+that draws it: PAINTERS in draw.py, PAINTERS in viewer/panels.js, and TRACKS in perfetto.py.
 """
 
 from __future__ import annotations

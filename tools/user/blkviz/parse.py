@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from . import records
+from . import blktrace_format as fmt
 
 # A record is decoded from a copy of its header; the headers that are copied at a time.
 CHUNK = 1 << 15
@@ -76,15 +76,15 @@ class Scan:
             self.unnamed_problems += 1
 
 
-_ORDERED = list(records.LAYOUTS.values())
+_ORDERED = list(fmt.LAYOUTS.values())
 _NUMBERED = {magic: (number, layout.size, layout.payload_length.unpack_from,
                      layout.payload_length_at)
-             for number, (magic, layout) in enumerate(records.LAYOUTS.items())}
+             for number, (magic, layout) in enumerate(fmt.LAYOUTS.items())}
 
 
 def is_trace(data: bytes) -> bool:
     """Whether there is a record's beginning anywhere."""
-    return records.ANY_MAGIC.search(data) is not None
+    return fmt.ANY_MAGIC.search(data) is not None
 
 
 def scan(data: bytes, final: bool = True) -> Scan:
@@ -113,7 +113,7 @@ def scan(data: bytes, final: bool = True) -> Scan:
         after = header_end + unpack(data, position + at)[0]
         if after + 4 <= end and data[after:after + 4] not in _NUMBERED or after > end:
             if after > end and (not final
-                                or records.ANY_MAGIC.search(data, header_end) is None):
+                                or fmt.ANY_MAGIC.search(data, header_end) is None):
                 break
             offsets.append(position)
             layouts.append(number)
@@ -134,7 +134,7 @@ def scan(data: bytes, final: bool = True) -> Scan:
 
 def _resume_inside(data: bytes, position: int, found: Scan) -> bool:
     """The header at `position` is cut off: a record may still start within it."""
-    match = records.ANY_MAGIC.search(data, position + 1)
+    match = fmt.ANY_MAGIC.search(data, position + 1)
     if match is None:
         found.consumed = position
         return False
@@ -145,7 +145,7 @@ def _resume_inside(data: bytes, position: int, found: Scan) -> bool:
 
 def _skip(data: bytes, start: int, expected: int, found: Scan, final: bool) -> int:
     """The next record from `start` on, or -1; where one was expected is a problem."""
-    match = records.ANY_MAGIC.search(data, start)
+    match = fmt.ANY_MAGIC.search(data, start)
     if match is not None:
         found.complain(min(expected, match.start()),
                        f"damaged: the next record is found at byte {match.start()}")
@@ -170,7 +170,7 @@ class Source:
 class Events:
     """All events, in the order of time; each field is an array of the same length.
 
-    time in ns, sector in sectors of 512 bytes, length in bytes, action one of records.LETTERS,
+    time in ns, sector in sectors of 512 bytes, length in bytes, action one of fmt.LETTERS,
     category as in records (READ, WRITE, ...), error an errno.
     """
 
@@ -199,7 +199,7 @@ class Events:
         start = int(self.payload_at[index])
         end = start + int(self.payload_length[index])
         if self.has_cgroup[index]:
-            start = min(start + records.CGROUP_BYTES, end)
+            start = min(start + fmt.CGROUP_BYTES, end)
         return self.sources[int(self.source[index])].data[start:end]
 
     def cgroup(self, index: int) -> int | None:
@@ -207,8 +207,8 @@ class Events:
         if not self.has_cgroup[index]:
             return None
         start = int(self.payload_at[index])
-        raw = self.sources[int(self.source[index])].data[start:start + records.CGROUP_BYTES]
-        if len(raw) != records.CGROUP_BYTES:
+        raw = self.sources[int(self.source[index])].data[start:start + fmt.CGROUP_BYTES]
+        if len(raw) != fmt.CGROUP_BYTES:
             return None
         return int.from_bytes(raw, "big" if self.big_endian[index] else "little")
 
@@ -271,7 +271,7 @@ def merge(parts: Sequence[Events], sources: Sequence[Source], problems: list[Pro
     lost = find_lost(events)
     order = np.argsort(events.time, kind="stable")
     events = events.take(order)
-    unknown = int(np.count_nonzero(~np.isin(events.action, list(records.LETTERS))))
+    unknown = int(np.count_nonzero(~np.isin(events.action, list(fmt.LETTERS))))
     return Trace(events, problems, lost, unknown)
 
 
@@ -285,7 +285,7 @@ def add(trace: Trace, source: Source) -> Trace:
 
 def clock(events: Events) -> tuple[int, int] | None:
     """A time of the trace, and what the wall clock (ns since 1970) said then, if it was noted."""
-    for index in np.flatnonzero(events.action == records.NOTE_TIMESTAMP)[:1].tolist():
+    for index in np.flatnonzero(events.action == fmt.NOTE_TIMESTAMP)[:1].tolist():
         payload = events.payload(index)
         if len(payload) < 8:
             continue
@@ -313,16 +313,16 @@ def decode(source: Source, number: int, found: Scan) -> Events:
     return events
 
 
-def _decode_some(raw: NDArray[np.uint8], offsets: NDArray[np.int64], layout: records.Layout,
+def _decode_some(raw: NDArray[np.uint8], offsets: NDArray[np.int64], layout: fmt.Layout,
                  events: Events, places: NDArray[np.int64]) -> None:
     headers = raw[offsets[:, None] + np.arange(layout.size)].view(layout.dtype)[:, 0]
     action = headers["action"].astype(np.uint64)
-    category = (action >> np.uint64(records.CATEGORY_SHIFT)).astype(np.uint32)
+    category = (action >> np.uint64(fmt.CATEGORY_SHIFT)).astype(np.uint32)
     act = (action & np.uint64(0xffff)).astype(np.int64)
-    cgroup = (act & records.CGROUP_BIT) != 0
-    act &= ~records.CGROUP_BIT
-    note = (category & records.NOTIFY) != 0
-    act[note] += records.NOTE
+    cgroup = (act & fmt.CGROUP_BIT) != 0
+    act &= ~fmt.CGROUP_BIT
+    note = (category & fmt.NOTIFY) != 0
+    act[note] += fmt.NOTE
     events.time[places] = np.minimum(headers["time"], np.uint64(2**62)).astype(np.int64)
     sector = np.minimum(headers["sector"], np.uint64(SECTOR_LIMIT)).astype(np.int64)
     # Older kernels leave these of a note as they find them.
@@ -389,7 +389,7 @@ def find_lost(events: Events) -> list[Lost]:
 
     The events are in the order in which each CPU wrote them; notes have no number.
     """
-    numbered = np.flatnonzero(events.action < records.NOTE)
+    numbered = np.flatnonzero(events.action < fmt.NOTE)
     if not len(numbered):
         return []
     cpu, device = events.cpu[numbered], events.device[numbered]

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from . import messages, records
+from . import blktrace_format as fmt
+from . import messages
 from .panels import PANELS
 from .tables import KINDS, NO_ENTER, NO_LEAVE, Model
 
@@ -43,7 +44,7 @@ def _owner(pid: int) -> dict[str, int]:
 
 
 def _names(found: Model) -> list[dict[str, Any]]:
-    names = [(DISK, f"disk {records.device_name(found.device)}", "CFQ")]
+    names = [(DISK, f"disk {fmt.device_name(found.device)}", "CFQ")]
     names += [(process.pid, process.name, process.name) for process in found.processes]
     return [{"ph": "M", "name": kind, "args": {"name": name}} | _owner(pid)
             for pid, of_process, of_thread in names
@@ -66,7 +67,7 @@ def _requests(found: Model) -> list[dict[str, Any]]:
     requests, kinds, events = found.requests, found.requests.kind(), []
     judged, left = requests.judged(), requests.left()
     for i in np.flatnonzero(requests.finished()).tolist():
-        io = records.kind_of_io(int(requests.category[i]))
+        io = fmt.kind_of_io(int(requests.category[i]))
         common = {"cat": "request", "id": i, "name": f"{io} {KINDS[kinds[i]]}"} | _owner(int(requests.pid[i]))
         args = {"sector": int(requests.sector[i]), "bytes": int(requests.length[i]),
                 "class": messages.CLASSES[requests.cls[i]]}

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from . import records
+from . import blktrace_format as fmt
 from .tables import LOST_COMPLETION, NO_COMPLETION, NO_DISPATCH, UNKNOWN, Requests
 
 T = TypeVar("T")
@@ -84,11 +84,11 @@ class Matcher:
     def __init__(self) -> None:
         self.columns = {name: array("q") for name in self.COLUMNS}
         self.events: list[list[int]] = []
-        self.waiting: dict[int, Queues[Bio]] = {way: Queues() for way in (0, records.WRITE)}
+        self.waiting: dict[int, Queues[Bio]] = {way: Queues() for way in (0, fmt.WRITE)}
         self.remaps: dict[int, int] = {}
-        self.in_flight: dict[int, Queues[int]] = {way: Queues() for way in (0, records.WRITE)}
+        self.in_flight: dict[int, Queues[int]] = {way: Queues() for way in (0, fmt.WRITE)}
         self.left: dict[int, int] = {}
-        self.requeued: dict[int, Queues[int]] = {way: Queues() for way in (0, records.WRITE)}
+        self.requeued: dict[int, Queues[int]] = {way: Queues() for way in (0, fmt.WRITE)}
         self.announced: dict[int, Announced] = {}
         self.lost_until = UNKNOWN
 
@@ -100,11 +100,11 @@ class Matcher:
     def queue(self, event: int, time: int, sector: int, length: int, pid: int, write: int) -> None:
         remap = self.remaps.pop(sector, None)
         origin = (event,) if remap is None else (remap, event)
-        self.waiting[write].add(sector, Bio(sector + length // records.SECTOR_BYTES, pid, time, origin))
+        self.waiting[write].add(sector, Bio(sector + length // fmt.SECTOR_BYTES, pid, time, origin))
 
     def touch(self, event: int, sector: int, write: int) -> None:
         """An event of a bio that waits: merged, inserted, ..."""
-        bio = self.waiting[write].last(sector) or self.waiting[write ^ records.WRITE].last(sector)
+        bio = self.waiting[write].last(sector) or self.waiting[write ^ fmt.WRITE].last(sector)
         if bio:
             bio.events.append(event)
 
@@ -121,7 +121,7 @@ class Matcher:
     def split(self, event: int, sector: int, length: int, write: int) -> None:
         """The first part of a bio becomes one of its own."""
         self.touch(event, sector, write)
-        bio, at = self.waiting[write].last(sector), sector + length // records.SECTOR_BYTES
+        bio, at = self.waiting[write].last(sector), sector + length // fmt.SECTOR_BYTES
         if bio and bio.end > at > sector:
             self._divide(bio, at, write).events.append(event)
 
@@ -136,7 +136,7 @@ class Matcher:
 
     def dispatch(self, event: int, time: int, sector: int, length: int, pid: int,
                  category: int) -> None:
-        write = category & records.WRITE
+        write = category & fmt.WRITE
         request = self.requeued[write].take(sector)
         if request is None:
             bios = self._covered(sector, length, write)
@@ -159,7 +159,7 @@ class Matcher:
 
     def _covered(self, sector: int, length: int, write: int) -> list[Bio]:
         """Take the bios that a request consists of from those that wait."""
-        end = sector + length // records.SECTOR_BYTES
+        end = sector + length // fmt.SECTOR_BYTES
         taken: list[Bio] = []
         position = sector
         while bio := self.waiting[write].take(position):
@@ -190,7 +190,7 @@ class Matcher:
 
     def complete(self, event: int, time: int, sector: int, length: int, pid: int, category: int,
                  error: int) -> None:
-        flying = self.in_flight[category & records.WRITE]
+        flying = self.in_flight[category & fmt.WRITE]
         request = flying.take(sector)
         if request is None:
             self._complete_unseen(event, time, sector, length, pid, category, error)
@@ -199,7 +199,7 @@ class Matcher:
         left = self.left[request] - length
         if left > 0 and length and not error:
             self.left[request] = left
-            flying.add(sector + length // records.SECTOR_BYTES, request)
+            flying.add(sector + length // fmt.SECTOR_BYTES, request)
             return
         self.columns["completed"][request] = time
         self.columns["error"][request] = error
@@ -208,7 +208,7 @@ class Matcher:
     def _complete_unseen(self, event: int, time: int, sector: int, length: int, pid: int,
                          category: int, error: int) -> None:
         """A completion without a dispatch: from before the trace, or a device without requests."""
-        bios = self._covered(sector, length, category & records.WRITE)
+        bios = self._covered(sector, length, category & fmt.WRITE)
         request = self._new(bios, time, sector, length, pid, category)
         if (queued := self.columns["queued"][request]) != UNKNOWN:
             self.columns["dispatched"][request] = queued

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import records
-from .records import (
+from . import blktrace_format as fmt
+from .blktrace_format import (
     BACKMERGE,
     COMPLETE,
     GETRQ,
@@ -46,20 +46,20 @@ class Writer:
     numbers: dict[int, int] = field(default_factory=lambda: defaultdict(int))
 
     def event(self, time: int, action: int, sector: int = 0, length: int = 0, *, pid: int = 100,
-              cpu: int = 0, category: int = records.READ, error: int = 0, payload: bytes = b"",
+              cpu: int = 0, category: int = fmt.READ, error: int = 0, payload: bytes = b"",
               cgroup: int | None = None) -> None:
         """Add an event; `length` in bytes, `time` in ns. A note is an event from NOTE on."""
         is_note = action >= NOTE
         if is_note:
-            category, number = records.NOTIFY, 0
+            category, number = fmt.NOTIFY, 0
         else:
             self.numbers[cpu] += 1
             category, number = category | TRACED.get(action, 1 << 4), self.numbers[cpu]
-        word = (action - NOTE if is_note else action) | category << records.CATEGORY_SHIFT
+        word = (action - NOTE if is_note else action) | category << fmt.CATEGORY_SHIFT
         if cgroup is not None:
-            word |= records.CGROUP_BIT
+            word |= fmt.CGROUP_BIT
             payload = struct.pack(self.order + "Q", cgroup) + payload
-        magic = records.MAGIC | self.version + 6
+        magic = fmt.MAGIC | self.version + 6
         if self.version == 1:
             head = struct.pack(self.order + "IIQQIIIIIHH", magic, number, time, sector, length,
                                word, pid, self.device, cpu, error, len(payload))
@@ -85,7 +85,7 @@ class Writer:
                    payload=struct.pack(self.order + "II", seconds, nanoseconds))
 
     def request(self, times: tuple[int, int, int], sector: int, length: int, *, pid: int = 100,
-                cpu: int = 0, category: int = records.READ, cgroup: int | None = None) -> None:
+                cpu: int = 0, category: int = fmt.READ, cgroup: int | None = None) -> None:
         """One request that is queued, dispatched and completed at these times."""
         queued, dispatched, completed = times
         for time, action in ((queued, QUEUE), (queued + 200, GETRQ), (queued + 400, INSERT),
@@ -251,7 +251,7 @@ class Disk:
         """One request, from its queueing to its completion."""
         writer, pid, sector = self.writer, player.pid, player.sector
         length = length or player.request
-        category = records.WRITE if mode == "A" else records.READ | records.SYNC
+        category = fmt.WRITE if mode == "A" else fmt.READ | fmt.SYNC
         kw: dict[str, Any] = {"pid": pid, "cpu": cpu, "category": category}
         writer.event(self.now, REMAP, sector, length, **kw,
                      payload=struct.pack(">IIQ", DEVICE + 1, DEVICE, max(0, sector - 63)))

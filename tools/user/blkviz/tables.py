@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from . import records
+from . import blktrace_format as fmt
 from .parse import Events, Lost
 
 UNKNOWN = -1
@@ -218,7 +218,7 @@ class Model:
     @property
     def begin(self) -> int:
         """When something happened first: names and the wall clock are noted when the recording begins."""
-        noted = (self.events.action == records.NOTE_PROCESS) | (self.events.action == records.NOTE_TIMESTAMP)
+        noted = (self.events.action == fmt.NOTE_PROCESS) | (self.events.action == fmt.NOTE_TIMESTAMP)
         happened = np.flatnonzero(~noted)
         return int(self.events.time[happened[0]]) if len(happened) else self.start
 

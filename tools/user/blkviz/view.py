@@ -13,7 +13,8 @@ from typing import Any
 
 from tools.base.files import write_whole
 
-from . import live, model, page, recording, records, units
+from . import blktrace_format as fmt
+from . import html, live, model, trace_files, units
 from .errors import NoTraceError
 
 EPILOG = """\
@@ -68,16 +69,16 @@ def run(args: argparse.Namespace) -> int:
     wished = args.svg or args.png or args.perfetto or args.json
     if args.html or not wished:
         target = args.html or Path("blkviz.html" if args.trace[0] == "-" else f"{args.trace[0].rstrip('/')}.html")
-        write_whole(target, page.html(page.payload(found, title)))
+        write_whole(target, html.render(html.payload(found, title)))
         print(f"{target}: {len(found.events):,} events, {len(found.requests):,} requests, "
               f"{len(found.calls):,} system calls, {target.stat().st_size / 1e6:.1f} MB", file=sys.stderr)
     if args.perfetto:
         from . import perfetto
         write_whole(args.perfetto, perfetto.document(found))
     if args.svg or args.png:
-        from . import figure
+        from . import draw
         for target in filter(None, (args.svg, args.png)):
-            figure.draw(found, target, title, args.start, args.end, args.process)
+            draw.draw(found, target, title, args.start, args.end, args.process)
     for problem in model.problems_of(found):
         print(f"blkviz: {problem}", file=sys.stderr)
     if args.json:
@@ -87,18 +88,18 @@ def run(args: argparse.Namespace) -> int:
 
 def load(args: argparse.Namespace) -> model.Model:
     try:
-        device = records.device_number(args.device) if args.device else None
+        device = fmt.device_number(args.device) if args.device else None
     except ValueError:
         raise NoTraceError(f"--device {args.device}: write MAJOR:MINOR, as lsblk shows it") from None
     reserved = dict(units.reservation(text) for text in args.reserved)
-    trace, notes = recording.read(args.trace)
+    trace, notes = trace_files.read(args.trace)
     return model.build(trace, notes, device, reserved)
 
 
 def summary(found: model.Model) -> dict[str, Any]:
     """What a program may want: times in seconds, sizes in bytes."""
     return {
-        "device": records.device_name(found.device), "seconds": found.seconds,
+        "device": fmt.device_name(found.device), "seconds": found.seconds,
         "events": len(found.events), "requests": len(found.requests), "calls": len(found.calls),
         "slices": len(found.slices), "lost": sum(one.count for one in found.lost),
         "problems": model.problems_of(found),

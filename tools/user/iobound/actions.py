@@ -22,7 +22,8 @@ from tools.testbed.disk.errors import DiskError
 from tools.testbed.lab.model.disks import Disk
 from tools.testbed.lab.run.loadgen import LOADGEN, build_loadgen, ending
 from tools.testbed.vm import uml
-from tools.user.blkviz import model, records
+from tools.user.blkviz import blktrace_format as fmt
+from tools.user.blkviz import model
 from tools.user.blkviz.errors import NoTraceError
 
 from . import formats, orders, replay
@@ -78,7 +79,7 @@ def _add_trace(one: argparse.ArgumentParser) -> None:
 def _read(args: argparse.Namespace) -> Work:
     """The work of the trace; what could not be read is said on stderr."""
     try:
-        device = records.device_number(args.device) if args.device else None
+        device = fmt.device_number(args.device) if args.device else None
     except ValueError:
         raise NoTraceError(f"--device {args.device}: write MAJOR:MINOR, as lsblk shows it") from None
     found = traces.read(args.trace, device)

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tools.user.blkviz import records
+from tools.user.blkviz import blktrace_format as fmt
 from tools.user.blkviz.tables import UNKNOWN, Model
 
 from .work import Work
@@ -72,7 +72,7 @@ def of_work(work: Work) -> Graph:
             leading = inside[call]
             if known.operation(call) in DATA:
                 leading = [number for number in leading
-                           if work.model.requests.category[work.rows[number]] & records.META]
+                           if work.model.requests.category[work.rows[number]] & fmt.META]
             _within(graph, work.asked, back, inside[call], leading, known.enter(call, inside[call]))
     return graph
 

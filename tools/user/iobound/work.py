@@ -13,14 +13,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.user.blkviz import model, recording, records
+from tools.user.blkviz import blktrace_format as fmt
+from tools.user.blkviz import model, trace_files
 from tools.user.blkviz.errors import NoTraceError
 from tools.user.blkviz.parse import SECTOR_LIMIT
 from tools.user.blkviz.tables import Model
 
 BARRIER = "barrier"
 PASSTHROUGH = 1 << 9  # BLK_TC_PC: a command of its own, whose sector is none
-NO_DATA = records.DISCARD | records.WRITE_ZEROES | records.ZONE_BITS | PASSTHROUGH
+NO_DATA = fmt.DISCARD | fmt.WRITE_ZEROES | fmt.ZONE_BITS | PASSTHROUGH
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Request:
 
     @property
     def bytes(self) -> int:
-        return self.sectors * records.SECTOR_BYTES
+        return self.sectors * fmt.SECTOR_BYTES
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Work:
 
 def read(arguments: Sequence[str], device: int | None = None) -> Work:
     """Read a recording as blkviz does, of one device; NoTraceError if it is none or has no data request."""
-    trace, notes = recording.read(arguments)
+    trace, notes = trace_files.read(arguments)
     return of_model(model.build(trace, notes, device))
 
 
@@ -75,7 +76,7 @@ def of_model(found: Model) -> Work:
     """The data requests; writes as reads, without flushes, discards and what damage has made of a request."""
     requests = found.requests
     length = requests.length
-    whole = (length > 0) & (length % records.SECTOR_BYTES == 0) & (requests.sector + length // 512 < SECTOR_LIMIT)
+    whole = (length > 0) & (length % fmt.SECTOR_BYTES == 0) & (requests.sector + length // 512 < SECTOR_LIMIT)
     rows = np.flatnonzero(whole & (requests.sector >= 0) & ((requests.category & NO_DATA) == 0))
     if not len(rows):
         raise NoTraceError(f"no request for data among the trace's {len(requests)}: record one while the program reads")
@@ -89,5 +90,5 @@ def of_model(found: Model) -> Work:
 
 def barriers(found: Model) -> NDArray[np.int64]:
     """The numbers of the notes that say `barrier` and nothing else, in order."""
-    notes = np.flatnonzero(found.events.action == records.NOTE_MESSAGE).tolist()
+    notes = np.flatnonzero(found.events.action == fmt.NOTE_MESSAGE).tolist()
     return np.array([note for note in notes if found.events.text(note) == BARRIER], dtype=np.int64)

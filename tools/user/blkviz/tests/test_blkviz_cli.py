@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tools.user.blkviz import live, model, parse, perfetto, record, synth
+from tools.user.blkviz import capture, live, model, parse, perfetto, synth
 from tools.user.blkviz.errors import NoTraceError
 from tools.user.blkviz.parse import Source
 
@@ -215,10 +215,10 @@ def test_another_node_of_a_device_is_known_by_its_number(tmp_path: Path, monkeyp
     (tmp_path / "devices/dm-0").mkdir(parents=True)
     (tmp_path / "dev/block").mkdir(parents=True)
     (tmp_path / "dev/block/1:3").symlink_to(tmp_path / "devices/dm-0")
-    monkeypatch.setattr(record, "SYSFS", tmp_path)
+    monkeypatch.setattr(capture, "SYSFS", tmp_path)
     monkeypatch.setattr(Path, "is_block_device", lambda path: path.name == "null")
-    assert record.device_of("/dev/null") == (Path("/dev/null"), "dm-0")
-    assert record.device_of("sdx") == (Path("/dev/sdx"), "sdx")
+    assert capture.device_of("/dev/null") == (Path("/dev/null"), "dm-0")
+    assert capture.device_of("sdx") == (Path("/dev/sdx"), "sdx")
 
 
 def test_a_refused_mask_is_named(machine: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,8 +231,8 @@ def test_a_refused_mask_is_named(machine: dict[str, str], tmp_path: Path, monkey
         return write(path, text)
 
     monkeypatch.setattr(Path, "write_text", refuse)
-    monkeypatch.setattr(record, "SYSFS", tmp_path / "sys")
-    with pytest.raises(NoTraceError, match="^--mask read,fly: [^\n]*$"), record.vfs_messages("sdx", "read,fly"):
+    monkeypatch.setattr(capture, "SYSFS", tmp_path / "sys")
+    with pytest.raises(NoTraceError, match="^--mask read,fly: [^\n]*$"), capture.vfs_messages("sdx", "read,fly"):
         raise AssertionError("not refused")
     assert switch(tmp_path) == "0"
 

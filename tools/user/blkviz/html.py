@@ -3,7 +3,7 @@
 
 The data are columns of integers. Each is written as differences where that helps,
 folded so that small negative numbers are small, and cut into planes of bytes, the
-low ones first; deflate then finds little in the high ones. page/data.js reads it.
+low ones first; deflate then finds little in the high ones. viewer/data.js reads it.
 Two chunks: what the first picture needs, and the single events for the tooltips.
 """
 
@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import messages, model, records
+from . import blktrace_format as fmt
+from . import messages, model
 from .panels import BAND_NS, PANELS
 from .tables import Model
 
-HERE = Path(__file__).resolve().parent / "page"
+HERE = Path(__file__).resolve().parent / "viewer"
 SCRIPTS = ("data.js", "trace.js", "paint.js", "panels.js", "tooltip.js", "main.js")
 NOTE_PIXELS = 24  # height of a panel with no more than a note
 
@@ -105,7 +106,7 @@ def events_chunk(found: Model) -> Chunk:
     chunk.add("r.event", found.requests.events, delta=True)
     chunk.add("c.enter", found.calls.enter_event, delta=True)
     chunk.add("c.leave", found.calls.leave_event, delta=True)
-    told = np.flatnonzero(events.action == records.NOTE_MESSAGE)
+    told = np.flatnonzero(events.action == fmt.NOTE_MESSAGE)
     chunk.add("m.event", told, delta=True)
     chunk.add_text("m.text", [events.text(index) for index in told.tolist()])
     return chunk
@@ -126,7 +127,7 @@ def payload(found: Model, title: str, live: bool = False, version: int = 0) -> d
     picture, events = picture_chunk(found, places), events_chunk(found)
     return {"head": {
         "title": title,
-        "device": records.device_name(found.device),
+        "device": fmt.device_name(found.device),
         "clock": found.clock,
         "origin": found.start,
         "version": version,
@@ -139,8 +140,8 @@ def payload(found: Model, title: str, live: bool = False, version: int = 0) -> d
                   "count": one.count, "cpu": one.cpu} for one in found.lost],
         "problems": model.problems_of(found),
         "hints": found.hints,
-        "letters": records.LETTERS,
-        "words": records.WORDS,
+        "letters": fmt.LETTERS,
+        "words": fmt.WORDS,
         "classes": messages.CLASSES,
         "expired": messages.EXPIRED,
         "panels": _panels(found),
@@ -161,7 +162,7 @@ def _panels(found: Model) -> list[dict[str, Any]]:
             for panel, there in rows if there or panel.without]
 
 
-def html(data: dict[str, Any]) -> str:
+def render(data: dict[str, Any]) -> str:
     """The page, complete."""
     head = json.dumps(data["head"], separators=(",", ":")).replace("<", "\\u003c")
     text = (HERE / "viewer.html").read_text()

@@ -520,7 +520,7 @@ function sectorScale(trace, y) {
 
 /**
  * The lowest and the highest sector of the completions of shown processes, of each piece of the time in view, and the
- * number of the first of them. As figures.head_band() in Python.
+ * number of the first of them. As process_stats.head_band() in Python.
  * @param {Trace} trace @param {View} view @param {Uint8Array} shown
  */
 function headBand(trace, view, shown) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // What the scripts of the page hand to each other; for the type checker only.
 
-/** Columns of numbers by name, as page.py writes them. */
+/** Columns of numbers by name, as html.py writes them. */
 type Columns = Record<string, Float64Array>;
 type Numbers = ArrayLike<number>;
 
@@ -39,7 +39,7 @@ interface Panel {
   values: { key: string; label: string; unit: string; line: boolean } | null;
 }
 
-/** The head of page.payload(). */
+/** The head of html.payload(). */
 interface Head {
   title: string;
   device: string;

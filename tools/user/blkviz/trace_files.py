@@ -3,8 +3,8 @@
 
 An argument is such a file, the common beginning of several (`sda` for
 sda.blktrace.*), a folder with a recording, a file that holds all CPUs (`blkparse
--d`, `blktrace -o -`), or `-` for a pipe. Beside it may be notes (record.py) and
-events of tracefs (tracefs.py).
+-d`, `blktrace -o -`), or `-` for a pipe. Beside it may be notes (capture.py) and
+events of tracefs (tracefs_capture.py).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any
 
 from tools.base.cli import ToolError
 
-from . import tracefs, tracetext
+from . import tracefs_capture, tracefs_parse
+from .capture import NOTES_SUFFIX
 from .errors import NoTraceError
-from .filecalls import merge
 from .parse import Problem, Source, Trace, is_trace, parse
-from .record import NOTES_SUFFIX
+from .tracefs_calls import merge
 
 PER_CPU = re.compile(r"\.blktrace\.\d+$")
 
@@ -87,11 +87,11 @@ def read(arguments: Sequence[str]) -> tuple[Trace, Notes]:
                 seen.add(str(file))
                 sources.append(Source(str(file), _bytes_of(file)))
                 _add_notes(notes, file, seen)
-                events[tracefs.file_of(file.with_name(PER_CPU.sub("", file.name)))] = None
+                events[tracefs_capture.file_of(file.with_name(PER_CPU.sub("", file.name)))] = None
     trace = parse_checked(sources)
     for file in events:
         if file.is_file():
-            trace = merge(trace, tracetext.read(str(file), _bytes_of(file)))
+            trace = merge(trace, tracefs_parse.read(str(file), _bytes_of(file)))
     return trace, notes
 
 

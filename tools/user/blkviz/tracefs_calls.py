@@ -21,10 +21,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from . import records, syscalls
+from . import blktrace_format as fmt
+from . import syscall_table
 from .parse import Events, Problem, Source, Trace, add, clock
 from .tables import UNKNOWN
-from .tracetext import Event, Text
+from .tracefs_parse import Event, Text
 
 # A busy machine lets a program wait between reading the wall clock and noting it: 11 ms were seen. Other clocks
 # are further away: of another boot, or one that goes on while a machine sleeps.
@@ -125,16 +126,16 @@ class Walk:
         if before and before.start != UNKNOWN:
             self.lost += before.told()
         self.issuing.pop(event.pid, None)
-        known = syscalls.CALLS.get(event.name)
+        known = syscall_table.CALLS.get(event.name)
         if known is None:
             self.open[event.pid] = None
             return
         call = Call(event.pid, event.comm, known.operation, event.time, event.cpu, name=event.name)
-        if known.subject == syscalls.CLOSES:
+        if known.subject == syscall_table.CLOSES:
             self.close(event)
-        elif known.subject == syscalls.COPIES:
-            self.files[event.group, syscalls.FILE, event.values[1]] = self.file(event, syscalls.FILE, 0)
-        elif known.subject in (syscalls.FILE, syscalls.CONTEXT):
+        elif known.subject == syscall_table.COPIES:
+            self.files[event.group, syscall_table.FILE, event.values[1]] = self.file(event, syscall_table.FILE, 0)
+        elif known.subject in (syscall_table.FILE, syscall_table.CONTEXT):
             call.file = self.file(event, known.subject, known.which)
         if known.offset >= 0:
             call.offset = signed(event.values[known.offset])
@@ -144,16 +145,17 @@ class Walk:
 
     def file(self, event: Event, kind: int, which: int) -> File:
         """What an argument names, or the descriptor of a request of io_uring."""
-        value = event.values[which] & (0xffffffff if kind == syscalls.FILE else -1)
+        value = event.values[which] & (0xffffffff if kind == syscall_table.FILE else -1)
         return self.files.setdefault((event.group, kind, value), File())
 
     def close(self, event: Event) -> None:
         first = event.values[0]
         last = event.values[1] & 0xffffffff if event.name == "close_range" else first
         if last == first:
-            self.files.pop((event.group, syscalls.FILE, first), None)
+            self.files.pop((event.group, syscall_table.FILE, first), None)
             return
-        for key in [key for key in self.files if key[:2] == (event.group, syscalls.FILE) and first <= key[2] <= last]:
+        table = (event.group, syscall_table.FILE)
+        for key in [key for key in self.files if key[:2] == table and first <= key[2] <= last]:
             del self.files[key]
 
     def leave(self, event: Event) -> None:
@@ -162,7 +164,7 @@ class Walk:
         before = Call(event.pid, event.comm, "", UNKNOWN, event.cpu)
         call = self.open.get(event.pid, before)
         self.open[event.pid] = None
-        known = syscalls.CALLS.get(event.name)
+        known = syscall_table.CALLS.get(event.name)
         if call is None or known is None:
             return
         if call.start == UNKNOWN and not self.losses:
@@ -171,9 +173,9 @@ class Walk:
             self.lost += call.told()
             return
         call.end, call.result = event.time, event.values[0]
-        if known.subject == syscalls.OPENS and call.result >= 0:
+        if known.subject == syscall_table.OPENS and call.result >= 0:
             # a new one, whatever had this number
-            call.file = self.files[event.group, syscalls.FILE, call.result] = File()
+            call.file = self.files[event.group, syscall_table.FILE, call.result] = File()
         self.calls.append(call)
 
     def lossy(self, call: Call, end: Event) -> bool:
@@ -211,7 +213,7 @@ class Walk:
             call = Call(event.pid, event.comm, f"uring_{event.name}", event.time, event.cpu, number=self.numbers)
             self.requests[event.key] = self.issuing[event.pid] = call
         elif event.what == "file" and event.key in self.requests:
-            self.requests[event.key].file = self.file(event, syscalls.FILE, 0)
+            self.requests[event.key].file = self.file(event, syscall_table.FILE, 0)
         elif event.what == "complete" and event.key in self.requests:
             call = self.requests.pop(event.key)
             call.end, call.result = event.time, event.values[0]
@@ -236,7 +238,7 @@ def signed(value: int) -> int:
 def messages(text: Text, events: Events, shift: int, problems: list[Problem]) -> tuple[list[Message], dict[int, str]]:
     """What the calls on the device's files would say; times of the block trace, which are `shift` ns on."""
     found = Walk(frozenset(text.devices))
-    queued = np.flatnonzero(events.action == records.QUEUE)
+    queued = np.flatnonzero(events.action == fmt.QUEUE)
     marks = [Event(time - shift, pid, pid, -1, "", "queue")
              for time, pid in zip(events.time[queued].tolist(), events.pid[queued].tolist(), strict=True)]
     for event in sorted([*text.events, *marks], key=lambda one: one.time):
@@ -277,15 +279,15 @@ def merge(trace: Trace, text: Text) -> Trace:
         problems.append(Problem(text.name, "of another time than the block trace: left out"))
         return Trace(events, trace.problems + problems, trace.lost, trace.unknown_actions)
     said, names = messages(text, events, shift, problems)
-    known = set(events.pid[events.action == records.NOTE_PROCESS].tolist())
+    known = set(events.pid[events.action == fmt.NOTE_PROCESS].tolist())
     device = text.devices[0] if text.devices else next(iter(trace.devices()), 0)
     new = bytearray()
     for pid, comm in names.items():
         # of a thread whose name the kernel had forgotten: <...>
         if pid not in known and not comm.startswith("<"):
-            new += record(int(events.time[0]), records.NOTE_PROCESS, pid, device, comm.encode()[:15].ljust(16, b"\0"))
+            new += record(int(events.time[0]), fmt.NOTE_PROCESS, pid, device, comm.encode()[:15].ljust(16, b"\0"))
     for time, pid, what in said:
-        new += record(time, records.NOTE_MESSAGE, pid, device, what.encode())
+        new += record(time, fmt.NOTE_MESSAGE, pid, device, what.encode())
     merged = add(trace, Source(text.name, bytes(new)))
     merged.problems += problems
     return merged
@@ -293,5 +295,5 @@ def merge(trace: Trace, text: Text) -> Trace:
 
 def record(time: int, action: int, pid: int, device: int, payload: bytes) -> bytes:
     """A record of blktrace, of version 1."""
-    what = (action - records.NOTE) | records.NOTIFY << records.CATEGORY_SHIFT
-    return HEADER.pack(records.MAGIC | 7, 0, time, 0, 0, what, pid, device, 0, 0, len(payload)) + payload
+    what = (action - fmt.NOTE) | fmt.NOTIFY << fmt.CATEGORY_SHIFT
+    return HEADER.pack(fmt.MAGIC | 7, 0, time, 0, 0, what, pid, device, 0, 0, len(payload)) + payload

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reads the columns that page.py writes.
+// Reads the columns that html.py writes.
 
 /**
  * Bytes of a base64 text.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reads BASE.tracefs (tracefs.py): lines of trace_pipe, each an event.
+"""Reads BASE.tracefs (tracefs_capture.py): lines of trace_pipe, each an event.
 
 Nothing in it can make this fail: what cannot be read is left out and counted.
 """
@@ -10,10 +10,10 @@ import re
 import sys
 from dataclasses import dataclass, field
 
-from . import syscalls
+from . import syscall_table
+from .blktrace_format import device_number
 from .parse import Problem
-from .records import device_number
-from .tracefs import END, WALL
+from .tracefs_capture import END, WALL
 
 # comm-tid (tgid) [cpu] flags seconds.microseconds: name: what; a name may have spaces, and it may
 # not be known whose thread it is, as (-------)
@@ -124,7 +124,7 @@ class _Reader:
         words = line.split()
         if words[1:3] == ["blkviz", "tracefs"] and len(words) == 4:
             self.found.machine = words[3]
-            numbers = syscalls.MACHINES.get(words[3], {})
+            numbers = syscall_table.MACHINES.get(words[3], {})
             self.names = {number: name for name, number in numbers.items()}
         elif words[1:2] == ["device"]:
             try:

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from tools.base.cli import ToolError
 from tools.base.files import write_whole
 
-from . import figures, messages, records
+from . import blktrace_format as fmt
+from . import messages, process_stats
 from .errors import NoTraceError
 from .panels import BAND_NS, PANELS, Panel
 from .tables import CACHED, CACHED_BELOW_NS, KINDS, SEEK, SEEK_ABOVE_NS, SEQUENTIAL, UNFINISHED, Model, Process
@@ -163,7 +164,7 @@ def time_line(axes: Any, found: Model, process: Process, t0: float, t1: float) -
     lost_bands(axes, found)
     axes.set_ylim(0, 1)
     _bare(axes)
-    bandwidth, request_bytes, files = figures.of_range(found, process, t0, t1)
+    bandwidth, request_bytes, files = process_stats.of_range(found, process, t0, t1)
     facts = [f"{process.name} {process.pid}" + (f" {process.cls}" if process.cls else ""),
              f"{_size(bandwidth)}/s" + (f" of {_size(request_bytes)}" if request_bytes else "")]
     if process.reserved:
@@ -208,7 +209,7 @@ def histograms(reads: Any, drive: Any, found: Model, process: Process, t0: float
 def head_position(axes: Any, found: Model, processes: list[Process], t0: float, t1: float) -> None:
     requests = found.requests
     done = _seconds(found, requests.completed)
-    sector = requests.sector + requests.length // records.SECTOR_BYTES
+    sector = requests.sector + requests.length // fmt.SECTOR_BYTES
     moved = np.flatnonzero(requests.finished() & (requests.length > 0))
     moved = moved[np.argsort(done[moved], kind="stable")]
     # also from the one before the range and to the one behind it
@@ -226,7 +227,7 @@ def head_position(axes: Any, found: Model, processes: list[Process], t0: float, 
 
 def headband(axes: Any, found: Model, processes: list[Process], t0: float, t1: float) -> None:
     """As figure 4.2 of the same: where the head was at the lowest and at the highest in each piece of time."""
-    lowest, highest = figures.head_band(found)
+    lowest, highest = process_stats.head_band(found)
     first, last = int(t0 * 1e9 // BAND_NS), int(t1 * 1e9 // BAND_NS) + 1
     lowest, highest = lowest[first:last], highest[first:last]
     if np.isfinite(lowest).any():

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tools.user.blkviz import figure, figures, model, parse, synth
+from tools.user.blkviz import draw, model, parse, process_stats, synth
 from tools.user.blkviz.errors import NoTraceError
 from tools.user.blkviz.model import Model
 from tools.user.blkviz.panels import PANELS
@@ -40,7 +40,7 @@ def compose() -> Iterator[Callable[..., dict[str, Any]]]:
     from matplotlib import pyplot
 
     def composed(shown: Model, wanted: Sequence[str] = ()) -> dict[str, Any]:
-        drawn = figure.compose(shown, "the title", T0, T1, [*wanted])
+        drawn = draw.compose(shown, "the title", T0, T1, [*wanted])
         return {axes.get_label(): axes for axes in drawn.axes}
 
     yield composed
@@ -101,7 +101,7 @@ def test_tokens_and_slack_are_those_of_the_trace(whole: dict[str, Any], found: M
     assert sorted(np.concatenate([line.get_ydata() for line in marks])) == pytest.approx(sorted(values))
     late = np.concatenate([line.get_ydata() for line in marks if line.get_marker() == "x"])
     assert (values < 0).any() and sorted(late) == pytest.approx(sorted(values[values < 0]))
-    figure.draw(found, tmp_path / "a.svg", "title", T0, T1, [])
+    draw.draw(found, tmp_path / "a.svg", "title", T0, T1, [])
     text = svg_text(tmp_path / "a.svg")
     assert "tokens, MiB" in text and "slack, ms" in text and "too late" in text
 
@@ -132,7 +132,7 @@ def band_of(found: Model) -> dict[int, tuple[int, int]]:
 
 
 def test_band_is_from_the_lowest_to_the_highest_sector_of_each_piece(whole: dict[str, Any], found: Model) -> None:
-    lowest, highest = figures.head_band(found)
+    lowest, highest = process_stats.head_band(found)
     expected = band_of(found)
     assert {piece: (low, highest[piece]) for piece, low in enumerate(lowest) if low == low} == expected
     (band,) = whole["headband"].patches
@@ -149,13 +149,13 @@ def test_band_has_a_gap_where_the_head_rests(compose: Callable[..., dict[str, An
     for start, sector in ((0, 1 << 21), (1_050_000_000, 3 << 21), (1_060_000_000, 5 << 21), (2_000_000_000, 7 << 21)):
         writer.request((start, start + 1000, start + 5_000_000), sector, 512 * 1024)
     shown = model_of(writer)
-    lowest, highest = figures.head_band(shown)
+    lowest, highest = process_stats.head_band(shown)
     assert [piece for piece in range(len(lowest)) if lowest[piece] == lowest[piece]] == [0, 10, 20]
     assert (lowest[10], highest[10]) == (3 << 21, (5 << 21) + 1024)
     drawn = compose(shown)["headband"].patches[0].get_data()
     assert np.isfinite(drawn.values).tolist() == [True, *[False] * 9, True]
     # nothing at all
-    nothing = figure.compose(shown, "the title", 0.2, 0.9, [])
+    nothing = draw.compose(shown, "the title", 0.2, 0.9, [])
     (band,) = [axes for axes in nothing.axes if axes.get_label() == "headband"]
     assert not band.patches
 
@@ -168,11 +168,11 @@ def test_figures_are_those_of_the_range(found: Model, tmp_path: Path) -> None:
     assert 0 < mine.sum() < process.requests and 0 < opened.sum() < process.files
     length = int(requests.length[mine].sum())
     expected = (length / (T1 - T0), length / int(mine.sum()), int(opened.sum()) / (T1 - T0))
-    assert figures.of_range(found, process, T0, T1) == pytest.approx(expected)
+    assert process_stats.of_range(found, process, T0, T1) == pytest.approx(expected)
     for one in found.processes:
-        assert figures.of_range(found, one, 0, found.seconds) == pytest.approx(
+        assert process_stats.of_range(found, one, 0, found.seconds) == pytest.approx(
             (one.bandwidth, one.request_bytes, one.files_per_second))
-    figure.draw(found, tmp_path / "a.svg", "title", T0, T1, ["MF0"])
+    draw.draw(found, tmp_path / "a.svg", "title", T0, T1, ["MF0"])
     text = svg_text(tmp_path / "a.svg")
     assert f"{expected[0] / 2**20:.3g} MiB/s of {expected[1] / 1024:.3g} KiB" in text
     assert f"{expected[2]:.3g} files/s" in text
@@ -180,18 +180,18 @@ def test_figures_are_those_of_the_range(found: Model, tmp_path: Path) -> None:
     quiet = synth.Writer()
     quiet.request((0, 1000, 9000), 8, 4096)
     quiet.request((int(4e9), int(4e9) + 1000, int(4e9) + 9000), 8, 4096)
-    assert figures.of_range(model_of(quiet), model_of(quiet).processes[0], T0, T1) == (0, 0, 0)
+    assert process_stats.of_range(model_of(quiet), model_of(quiet).processes[0], T0, T1) == (0, 0, 0)
 
 
 def test_the_empty_beginning_is_skipped(tmp_path: Path) -> None:
     found = model.build(parse.parse([Source("test", synth.paced(begin_s=5).together())]))
-    figure.draw(found, tmp_path / "a.svg", "title", None, None, [])
+    draw.draw(found, tmp_path / "a.svg", "title", None, None, [])
     text = svg_text(tmp_path / "a.svg")
     assert f"title: 5.000 to {found.seconds:.3f} s" in text
     said = [float(rate) for rate in re.findall(r"([0-9.]+) MiB/s of", text)]
     assert said == pytest.approx([3] * 5, rel=0.02)
     # it is there for those who ask for it, and in no figure
-    figure.draw(found, tmp_path / "b.svg", "title", 0, None, [])
+    draw.draw(found, tmp_path / "b.svg", "title", 0, None, [])
     text = svg_text(tmp_path / "b.svg")
     assert "title: 0.000 to" in text
     said = [float(rate) for rate in re.findall(r"([0-9.]+) MiB/s of", text)]
@@ -237,7 +237,7 @@ def test_panels_are_those_of_the_processes(compose: Callable[..., dict[str, Any]
     assert axes["throughput"].get_xlabel() == "seconds" and not axes["position"].get_xlabel()
     assert [text.get_text() for text in axes["throughput"].get_xticklabels() if text.get_visible()]
     # a range without such a message
-    drawn = figure.compose(found, "the title", found.seconds + 1, found.seconds + 2, [])
+    drawn = draw.compose(found, "the title", found.seconds + 1, found.seconds + 2, [])
     (slack,) = [axes for axes in drawn.axes if axes.get_label() == "slack"]
     assert "no such message" in slack.texts[0].get_text()
     with pytest.raises(NoTraceError, match="no such process"):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from . import records
+from . import blktrace_format as fmt
 from .panels import BAND_NS
 from .tables import LOST_COMPLETION, Model, Process
 
@@ -58,7 +58,7 @@ def head_band(model: Model) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     count = int(piece.max()) + 1 if len(piece) else 0
     lowest, highest = np.full(count, np.inf), np.full(count, -np.inf)
     np.minimum.at(lowest, piece, requests.sector[moved])
-    np.maximum.at(highest, piece, requests.sector[moved] + requests.length[moved] // records.SECTOR_BYTES)
+    np.maximum.at(highest, piece, requests.sector[moved] + requests.length[moved] // fmt.SECTOR_BYTES)
     none = highest < lowest
     lowest[none] = highest[none] = np.nan
     return lowest, highest
@@ -68,7 +68,7 @@ def _attend(model: Model, found: dict[int, Process]) -> None:
     """When each process was there, and the mean of its pauses."""
     requests, calls, events = model.requests, model.calls, model.events
     # what was queued may never have been dispatched
-    queued = (events.action == records.QUEUE) & np.isin(events.pid, list(found))
+    queued = (events.action == fmt.QUEUE) & np.isin(events.pid, list(found))
     begun = np.where(requests.queued >= 0, requests.queued, requests.dispatched)
     ended = np.where(requests.flags & LOST_COMPLETION, requests.dispatched, requests.completed)
     pids = np.concatenate([requests.pid, calls.pid, events.pid[queued]]).astype(np.int64)

@@ -3,7 +3,7 @@
 
 Beside blktrace's files it leaves BASE.blkviz.json, notes on what a trace does not
 hold: the command, dropped events as blktrace counted them, what else blktrace said;
-and, of a kernel without such messages, the events (tracefs.py).
+and, of a kernel without such messages, the events (tracefs_capture.py).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 from tools.base.cli import ENDING, ToolError
 from tools.base.files import write_whole
 
-from . import tracefs
+from . import tracefs_capture
 from .errors import NoTraceError
 
 NOTES_SUFFIX = ".blkviz.json"
@@ -95,7 +95,7 @@ def switch_of(name: str) -> Path:
 @contextlib.contextmanager
 def operations(events: str, name: str, mask: str | None, base: Path) -> Iterator[None]:
     """Have what tells of system calls, as `--events` says, and say which; afterwards everything is as it was."""
-    there, missing = switch_of(name).exists(), tracefs.missing()
+    there, missing = switch_of(name).exists(), tracefs_capture.missing()
     if events == "vfs" or (events == "auto" and (there or missing)):
         if there:
             print("blkviz: system calls: messages of VFS operations", file=sys.stderr)
@@ -115,7 +115,7 @@ def operations(events: str, name: str, mask: str | None, base: Path) -> Iterator
         if events == "none":
             print("blkviz: system calls: none, as wished", file=sys.stderr)
         else:
-            systems = stack.enter_context(tracefs.recorded(base, devices_of(name)))
+            systems = stack.enter_context(tracefs_capture.recorded(base, devices_of(name)))
             print(f"blkviz: system calls: events of tracefs ({systems})", file=sys.stderr)
         yield
 
@@ -165,7 +165,7 @@ def choose(file: Path, mask: str) -> None:
 
 def trace(device: Path, base: Path, command: list[str], seconds: float | None) -> tuple[int, int]:
     """Run blktrace around the command. Returns the exit code, and how many events were dropped."""
-    for old in [*files_of(base), notes_of(base), tracefs.file_of(base)]:
+    for old in [*files_of(base), notes_of(base), tracefs_capture.file_of(base)]:
         old.unlink(missing_ok=True)
     tracer = subprocess.Popen(
         ["blktrace", "-d", str(device), "-D", str(base.parent), "-o", base.name],

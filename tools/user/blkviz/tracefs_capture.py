@@ -11,7 +11,7 @@ that trace_pipe gives, between a header and, when it is whole, the line END:
 
 The numbers of the devices are those of the traced one and its partitions. The clock is mono, that
 of block traces. The time of day is in the text, as a mark that the kernel has put a time to.
-Needs nothing but Python. tracetext.py reads the file.
+Needs nothing but Python. tracefs_parse.py reads the file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pathlib import Path
 
 from tools.base.cli import ToolError, os_error
 
-from . import syscalls
+from . import syscall_table
 
 SUFFIX = ".tracefs"
 END = "# end"
@@ -62,7 +62,7 @@ def is_folder(path: Path) -> bool:
 
 def missing() -> str:
     """Why there can be no events here; empty if there can."""
-    if platform.machine() not in syscalls.MACHINES:
+    if platform.machine() not in syscall_table.MACHINES:
         return f"the numbers of system calls of {platform.machine()} are not known"
     if not is_folder(root() / "instances"):
         return f"no tracefs in {root()}, or not for this user: as root, mount -t tracefs tracefs {PLACES[0]}"
@@ -131,7 +131,7 @@ def begin(folder: Path, devices: list[str], copier: int) -> list[str]:
     # not in all kernels; without, the threads of a process are processes of their own
     with contextlib.suppress(ToolError):
         put(folder / "options/record-tgid", "1")
-    numbers = " || ".join(f"id == {number}" for number in syscalls.MACHINES[platform.machine()].values())
+    numbers = " || ".join(f"id == {number}" for number in syscall_table.MACHINES[platform.machine()].values())
     filters = dict.fromkeys(CALLS, f"common_pid != {copier} && ({numbers})")
     filters |= dict.fromkeys(OF_DEVICE, " || ".join(of_device(device) for device in devices))
     there = [event for event in (*CALLS, *OF_DEVICE, *OF_URING) if usable(folder / "events" / event)]

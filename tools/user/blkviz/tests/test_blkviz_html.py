@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tools.user.blkviz import cfq, figure, figures, messages, model, page, parse, perfetto, records, synth
+from tools.user.blkviz import blktrace_format as fmt
+from tools.user.blkviz import cfq, draw, html, messages, model, parse, perfetto, process_stats, synth
 from tools.user.blkviz.panels import PANELS, Panel, Values
 from tools.user.blkviz.parse import Source
 
@@ -56,7 +57,7 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
 
     def opened(shown: model.Model, **options: Any) -> Any:
         file = tmp_path / f"page{len(contexts)}.html"
-        file.write_text(page.html(page.payload(shown, "the title")))
+        file.write_text(html.render(html.payload(shown, "the title")))
         context = browser.new_context(viewport={"width": 1400, "height": 1000}, offline=True, **options)
         contexts.append(context)
         tab = context.new_page()
@@ -161,7 +162,7 @@ def whole_requests(found: model.Model) -> list[int]:
     requests, kinds = found.requests, found.requests.kind()
     chosen: dict[tuple[int, int], int] = {}
     for i in np.flatnonzero(requests.finished() & (requests.queued >= 0)).tolist():
-        if any(found.events.action[event] == records.NOTE_MESSAGE for event in requests.events_of(i)):
+        if any(found.events.action[event] == fmt.NOTE_MESSAGE for event in requests.events_of(i)):
             chosen.setdefault((int(requests.pid[i]), int(kinds[i])), i)
     return list(chosen.values())
 
@@ -180,12 +181,12 @@ def event_rows(found: model.Model, i: int) -> list[dict[str, str]]:
     numbers = found.requests.events_of(i)
     for event in numbers:
         action, time = int(events.action[event]), int(events.time[event])
-        note, category = action == records.NOTE_MESSAGE, int(events.category[event])
+        note, category = action == fmt.NOTE_MESSAGE, int(events.category[event])
         rows.append({
             "time": f"{(time - found.start) / 1e9:.9f}", "after": f"{(time - int(events.time[numbers[0]])) / 1e3:.1f}",
-            "event": f"{records.LETTERS[action]} {records.WORDS[action]}",
+            "event": f"{fmt.LETTERS[action]} {fmt.WORDS[action]}",
             "cpu": str(events.cpu[event]), "pid": str(events.pid[event]),
-            "io": "" if note else ("W" if category & records.WRITE else "R") + ("S" if category & records.SYNC else ""),
+            "io": "" if note else ("W" if category & fmt.WRITE else "R") + ("S" if category & fmt.SYNC else ""),
             "where": "" if note else f"{events.sector[event]} + {events.length[event] // 512}",
             "message": events.text(event) if note else "",
         })
@@ -310,7 +311,7 @@ def test_band_is_that_of_the_picture_and_of_the_processes_shown(
         return {piece: (low, high) for piece, (low, high) in pieces if low <= high}
 
     def band_of(shown: model.Model) -> dict[int, tuple[int, int]]:
-        pieces = enumerate(zip(*figures.head_band(shown), strict=True))
+        pieces = enumerate(zip(*process_stats.head_band(shown), strict=True))
         return {piece: (low, high) for piece, (low, high) in pieces if low == low}
 
     look_at(tab, "#headband")
@@ -560,12 +561,12 @@ def test_late_only_leaves_the_requests_that_missed_their_deadlines(show: Callabl
     writer = synth.Writer()
     for number, pid in enumerate((7, 8, 7, 9)):
         sent, sector, left = 100_000_000 * number, 1000 * number, {7: 1, 8: 50_000, 9: None}[pid]
-        writer.event(sent, records.QUEUE, sector, 4096, pid=pid)
+        writer.event(sent, fmt.QUEUE, sector, 4096, pid=pid)
         writer.message(sent + 1, f"cfq {pid}S BW2 dispatch {sector}+8 queued 0 in drive 1")
         if left:
             writer.message(sent + 1, f"cfq {pid}S BW2 tokens 5 rate 9000 deadline_us {left * (1 if sent else 90_000)}")
-        writer.event(sent + 2, records.ISSUE, sector, 4096, pid=pid)
-        writer.event(sent + 4_000_000, records.COMPLETE, sector, 4096, pid=pid)
+        writer.event(sent + 2, fmt.ISSUE, sector, 4096, pid=pid)
+        writer.event(sent + 4_000_000, fmt.COMPLETE, sector, 4096, pid=pid)
     tab = show(model_of(writer))
     assert tab.evaluate("[...document.querySelectorAll('[id^=lane-]')].map((lane) => lane.id)") == [
         "lane-7", "lane-8", "lane-9"]
@@ -640,14 +641,14 @@ def test_text_of_a_trace_is_no_markup(show: Callable[..., Any]) -> None:
 
 
 def test_page_asks_nothing_of_a_network(found: model.Model) -> None:
-    text = page.html(page.payload(found, "x"))
+    text = html.render(html.payload(found, "x"))
     assert "connect-src 'none'" in text
     assert "http://" not in text and "https://" not in text
 
 
 def test_bench_page_measures_both_views() -> None:
     pytest.importorskip("playwright.sync_api")
-    done = subprocess.run([TOOL.parent / "bench" / "bench", "page", "--events", "3000", "--json"],
+    done = subprocess.run([TOOL.parents[1] / "dev/bench/bench", "page", "--events", "3000", "--json"],
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout)
@@ -663,10 +664,10 @@ def missing(panels: Sequence[Panel], in_the_page: Sequence[str]) -> list[str]:
     for panel in panels:
         if panel.values:
             continue
-        if panel.name not in figure.PAINTERS:
-            places.append(f"figure.py: PAINTERS has no {panel.name}")
+        if panel.name not in draw.PAINTERS:
+            places.append(f"draw.py: PAINTERS has no {panel.name}")
         if panel.name not in in_the_page:
-            places.append(f"page/panels.js: PAINTERS has no {panel.name}")
+            places.append(f"viewer/panels.js: PAINTERS has no {panel.name}")
         if panel.perfetto and panel.name not in perfetto.TRACKS:
             places.append(f"perfetto.py: TRACKS has no {panel.name}; or say perfetto=False")
     return places
@@ -681,14 +682,14 @@ def test_every_panel_of_the_table_is_drawn_everywhere(show: Callable[..., Any], 
     # what of a new one is missing
     new = replace(PANELS[0], name="seeks")
     assert [place.split(":")[0] for place in missing([*PANELS, new], in_the_page)] == [
-        "figure.py", "page/panels.js", "perfetto.py"]
+        "draw.py", "viewer/panels.js", "perfetto.py"]
 
 
 def test_a_panel_of_values_is_a_row_of_the_table(
     show: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     new = Panel("waits", "Waits", "How long CFQ waits.", 60, 0.9, values=Values("window_us", "wait", "us", line=False))
-    for module in (cfq, figure, page, perfetto):
+    for module in (cfq, draw, html, perfetto):
         monkeypatch.setattr(module, "PANELS", (*PANELS, new), raising=False)
     monkeypatch.setitem(cfq.KEYS, "waits", "window_us")
     shown = model_of(synth.make(6000))
@@ -696,5 +697,5 @@ def test_a_panel_of_values_is_a_row_of_the_table(
     tab = show(shown)
     look_at(tab, "#waits")
     assert coloured(tab, "#waits", ("p0",))["p0"] > 3
-    assert "waits" in [axes.get_label() for axes in figure.compose(shown, "title", 0, shown.seconds, []).axes]
+    assert "waits" in [axes.get_label() for axes in draw.compose(shown, "title", 0, shown.seconds, []).axes]
     assert '"name":"window_us ' in perfetto.document(shown)

@@ -46,7 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace) -> int:
     # numpy is only for those who look at traces
-    from tools.user.blkviz import model, page, parse, recording, synth
+    from tools.user.blkviz import html, model, parse, synth, trace_files
     from tools.user.blkviz.parse import Source
 
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -58,17 +58,17 @@ def command(args: argparse.Namespace) -> int:
         raise ToolError("no playwright: make venv") from None
     figures: dict[str, float] = {}
     if args.trace:
-        trace, notes = recording.read([args.trace])
+        trace, notes = trace_files.read([args.trace])
     else:
         print(f"bench: a trace of {args.events:,} events", file=sys.stderr)
         data = synth.make(args.events).together()
         figures["trace_mb"] = len(data) / 1e6
-        trace, notes = parse.parse([Source("synthetic", data)]), recording.Notes()
+        trace, notes = parse.parse([Source("synthetic", data)]), trace_files.Notes()
     begin = time.monotonic()
     found = model.build(trace, notes)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "page.html"
-        file.write_text(page.html(page.payload(found, "bench")))
+        file.write_text(html.render(html.payload(found, "bench")))
         figures |= {"events": len(found.events), "made_s": time.monotonic() - begin,
                     "page_mb": file.stat().st_size / 1e6}
         with sync_playwright() as running:
