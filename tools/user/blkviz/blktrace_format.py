@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The records that the kernel writes: include/uapi/linux/blktrace_api.h.
+"""The format of blktrace's records: include/uapi/linux/blktrace_api.h.
 
 A record starts with a magic number whose low byte is the version. Version 1 (7)
 is 48 bytes with a 32-bit action, version 2 (8) is 64 bytes with a 64-bit action.
-Both are in the byte order of the machine that was traced and are followed by
-`pdu_len` bytes of payload; with the cgroup bit set, the first 8 of these are a
-cgroup's id.
+Both are in the byte order of the traced machine and are followed by `pdu_len` bytes
+of payload; if the cgroup bit is set, the first 8 of these are a cgroup ID.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ QUEUE, BACKMERGE, FRONTMERGE, GETRQ, SLEEPRQ, REQUEUE, ISSUE, COMPLETE = range(1
 PLUG, UNPLUG_IO, UNPLUG_TIMER, INSERT, SPLIT, BOUNCE, REMAP, ABORT = range(9, 17)
 DRV_DATA, ZONE_PLUG, ZONE_UNPLUG = range(17, 20)
 
-# Notifications have numbers of their own; here they follow at NOTE.
+# Notifications are numbered separately; here their numbers start at NOTE.
 NOTE = 32
 NOTE_PROCESS, NOTE_TIMESTAMP, NOTE_MESSAGE = NOTE, NOTE + 1, NOTE + 2
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`blkviz record`: blktrace with the messages of VFS operations, on and off again, or with events of tracefs.
+"""`blkviz record`: runs blktrace, with the messages of VFS operations or with tracefs events.
 
-Beside blktrace's files it leaves BASE.blkviz.json, notes on what a trace does not
-hold: the command, dropped events as blktrace counted them, what else blktrace said;
-and, of a kernel without such messages, the events (tracefs_capture.py).
+Besides blktrace's files it writes BASE.blkviz.json with data that a trace does not
+contain: the command, blktrace's count of dropped events, and its other output. On a
+kernel without VFS messages it also records tracefs events (tracefs_capture.py).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .errors import NoTraceError
 
 NOTES_SUFFIX = ".blkviz.json"
 SYSFS = Path(os.environ.get("BLKVIZ_SYSFS", "/sys"))
-# of its summary: "Total: 1234 events (dropped 56), 78 KiB data"
+# from blktrace's summary: "Total: 1234 events (dropped 56), 78 KiB data"
 DROPPED = re.compile(r"(\d+) events dropped|[Dd]ropped:?\s+(\d+)")
 FAILED = re.compile(r"^setup_mmap: .*$|^Thread \d+ failed .*$", re.M)
 
@@ -39,7 +39,7 @@ def main(words: Sequence[str]) -> int:
     words, command = split(list(words))
     args = parser().parse_args(words)
     if not command and args.seconds is None:
-        raise NoTraceError("record: name a command behind --, or -w SECONDS")
+        raise NoTraceError("record: give a command after --, or -w SECONDS")
     device, name = device_of(args.device)
     base = args.output or Path(name)
     if not shutil.which("blktrace"):
@@ -47,13 +47,13 @@ def main(words: Sequence[str]) -> int:
     with operations(args.events, name, args.mask, base):
         code, dropped = trace(device, base, command, args.seconds)
     if dropped:
-        print(f"blkviz: {dropped} events were dropped; -n more buffers would keep them", file=sys.stderr)
-    print(f"recorded: blkviz {base}", file=sys.stderr)
+        print(f"blkviz: {dropped} events were dropped: use blktrace with more buffers (-n)", file=sys.stderr)
+    print(f"recorded; to view it: blkviz {base}", file=sys.stderr)
     return code
 
 
 def split(words: list[str]) -> tuple[list[str], list[str]]:
-    """What is for us, and the command behind --."""
+    """Split the arguments at --: those of blkviz, and the command."""
     if "--" not in words:
         return words, []
     at = words.index("--")
@@ -64,15 +64,17 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="blkviz record",
         usage="blkviz record [-h] [-o BASE] [-w SECONDS] [--events WHICH] [--mask NAMES] DEV [-- COMMAND]",
-        description="Trace a device while a command runs, or for some seconds. Root, or who may run blktrace.")
-    top.add_argument("device", metavar="DEV", help="as sda, /dev/sda, /dev/mapper/home")
+        description="Trace a device while a command runs, or for some seconds. Requires root, or permission to run "
+                    "blktrace.")
+    top.add_argument("device", metavar="DEV", help="device to trace: sda, /dev/sda, /dev/mapper/home")
     top.add_argument("-o", "--output", type=Path, metavar="BASE",
-                     help="beginning of the files' names (default: the device's)")
-    top.add_argument("-w", "--seconds", type=float, help="for so long (default: as long as the command runs)")
+                     help="prefix of the file names (default: name of the device)")
+    top.add_argument("-w", "--seconds", type=float, help="trace for this long (default: while the command runs)")
     top.add_argument("--events", choices=("auto", "vfs", "tracefs", "none"), default="auto",
-                     help="what tells of system calls: messages of VFS operations (a kernel of this queue), events of "
-                          "tracefs (any kernel), nothing (default: the first of these that there is)")
-    top.add_argument("--mask", metavar="NAMES", help="only these VFS operations, as read,write (of --events vfs)")
+                     help="source of system calls: messages of VFS operations (patched kernels), tracefs events (any "
+                          "kernel), or none (default: the first one available)")
+    top.add_argument("--mask", metavar="NAMES",
+                     help="trace only these VFS operations, e.g. read,write (with --events vfs)")
     return top
 
 
@@ -88,40 +90,40 @@ def device_of(argument: str) -> tuple[Path, str]:
 
 
 def switch_of(name: str) -> Path:
-    """The file in which a kernel of this queue takes which messages it is to have."""
+    """The file that selects the VFS messages in a trace, on kernels with the patches."""
     return SYSFS / "class/block" / name / "trace/vfs"
 
 
 @contextlib.contextmanager
 def operations(events: str, name: str, mask: str | None, base: Path) -> Iterator[None]:
-    """Have what tells of system calls, as `--events` says, and say which; afterwards everything is as it was."""
+    """Switch on the source of system calls that `--events` selects, print which one, and restore the state after."""
     there, missing = switch_of(name).exists(), tracefs_capture.missing()
     if events == "vfs" or (events == "auto" and (there or missing)):
         if there:
             print("blkviz: system calls: messages of VFS operations", file=sys.stderr)
         elif events == "auto":
-            print(f"blkviz: no events of tracefs: {missing}", file=sys.stderr)
+            print(f"blkviz: no tracefs events: {missing}", file=sys.stderr)
         with vfs_messages(name, mask):
             yield
         return
     if events == "tracefs" and missing:
         raise ToolError(f"--events tracefs: {missing}")
     if mask:
-        print("blkviz: --mask is for messages of VFS operations: not heeded", file=sys.stderr)
+        print("blkviz: --mask ignored: it only applies to messages of VFS operations", file=sys.stderr)
     with contextlib.ExitStack() as stack:
         if there:
-            # both would tell of each call
+            # otherwise the trace would have each call twice
             stack.enter_context(vfs_messages(name, "0"))
         if events == "none":
-            print("blkviz: system calls: none, as wished", file=sys.stderr)
+            print("blkviz: system calls: none (--events none)", file=sys.stderr)
         else:
             systems = stack.enter_context(tracefs_capture.recorded(base, devices_of(name)))
-            print(f"blkviz: system calls: events of tracefs ({systems})", file=sys.stderr)
+            print(f"blkviz: system calls: tracefs events ({systems})", file=sys.stderr)
         yield
 
 
 def devices_of(name: str) -> list[str]:
-    """MAJOR:MINOR of a device and of its partitions."""
+    """MAJOR:MINOR of a device and its partitions."""
     folder = SYSFS / "class/block" / name
     try:
         return [file.read_text().strip() for file in [folder / "dev", *sorted(folder.glob("*/dev"))]]
@@ -131,11 +133,11 @@ def devices_of(name: str) -> list[str]:
 
 @contextlib.contextmanager
 def vfs_messages(name: str, mask: str | None) -> Iterator[None]:
-    """Switch them on; afterwards everything is as it was, whatever happens."""
+    """Switch the VFS messages on, and restore the state after, whatever happens."""
     switch = switch_of(name)
     if not switch.exists():
-        what = "this kernel has none" if switch.parent.exists() else f"no {switch.parent}"
-        print(f"blkviz: no messages of VFS operations ({what}): the trace has requests only", file=sys.stderr)
+        what = "not supported by this kernel" if switch.parent.exists() else f"no {switch.parent}"
+        print(f"blkviz: no messages of VFS operations ({what}): the trace will have requests only", file=sys.stderr)
         yield
         return
     before = switch.read_text()
@@ -146,25 +148,25 @@ def vfs_messages(name: str, mask: str | None) -> Iterator[None]:
             switch.write_text("1")
         yield
     except PermissionError as error:
-        raise ToolError(f"{error.filename}: {error.strerror}: run it as root") from None
+        raise ToolError(f"{error.filename}: {error.strerror}: run as root") from None
     finally:
         if switch.read_text() != before:
             switch.write_text(before)
 
 
 def choose(file: Path, mask: str) -> None:
-    """Only these operations."""
+    """Select operations."""
     try:
         file.write_text(mask)
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
-        raise NoTraceError(f"--mask {mask}: refused by the kernel: write names of operations with commas "
-                           "between them, as read,write") from None
+        raise NoTraceError(f"--mask {mask}: refused by the kernel: give names of operations, separated by commas, "
+                           "e.g. read,write") from None
 
 
 def trace(device: Path, base: Path, command: list[str], seconds: float | None) -> tuple[int, int]:
-    """Run blktrace around the command. Returns the exit code, and how many events were dropped."""
+    """Run blktrace while the command runs. Returns the exit code and the number of dropped events."""
     for old in [*files_of(base), notes_of(base), tracefs_capture.file_of(base)]:
         old.unlink(missing_ok=True)
     tracer = subprocess.Popen(
@@ -183,8 +185,8 @@ def trace(device: Path, base: Path, command: list[str], seconds: float | None) -
     if not files_of(base):
         raise ToolError(f"blktrace: {(said.strip().splitlines() or ['no message'])[0]}")
     if (failed := FAILED.search(said)) and not any(file.stat().st_size for file in files_of(base)):
-        raise ToolError(f"{base.parent}: blktrace can write nothing there ({failed[0]}): it maps its files, as network "
-                        "file systems may not: -o names a place that is none")
+        raise ToolError(f"{base.parent}: blktrace cannot write there ({failed[0]}): it maps its files, which network "
+                        "file systems may not support: choose another folder with -o")
     return code, dropped
 
 
@@ -197,7 +199,7 @@ def notes_of(base: Path) -> Path:
 
 
 def write_notes(base: Path, command: list[str], said: str) -> int:
-    """Leave the notes beside a recording; how many events were dropped."""
+    """Write the notes of a recording. Returns the number of dropped events."""
     dropped = sum(int(a or b) for a, b in DROPPED.findall(said))
     notes = {"command": " ".join(command), "dropped": dropped, "blktrace": said[-2000:]}
     write_whole(notes_of(base), json.dumps(notes, indent=1) + "\n")
@@ -205,7 +207,7 @@ def write_notes(base: Path, command: list[str], said: str) -> int:
 
 
 def running(tracer: subprocess.Popen[str], base: Path) -> bool:
-    """Wait until it has begun: its files are there, and half a second more."""
+    """Wait until blktrace has started: until its files exist, and half a second more."""
     for _ in range(100):
         if tracer.poll() is not None:
             return False
@@ -217,7 +219,7 @@ def running(tracer: subprocess.Popen[str], base: Path) -> bool:
 
 
 def wait(command: list[str], seconds: float | None) -> int:
-    """Until the command has ended or the time is over; the command's exit code."""
+    """Wait for the end of the command or of the time. Returns the command's exit code."""
     if not command:
         time.sleep(seconds or 0)
         return 0
@@ -237,7 +239,7 @@ def wait(command: list[str], seconds: float | None) -> int:
 
 
 def start(command: list[str]) -> tuple[subprocess.Popen[bytes], list[int]]:
-    """Start it, and the signals that came meanwhile: an interrupt within Popen() would leave it running."""
+    """Start the command. Returns it with the signals received: an interrupt in Popen() would leave it running."""
     came: list[int] = []
     before = {number: signal.getsignal(number) for number in ENDING}
     for number, handler in before.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The command line: `blkviz record` needs nothing but Python, all else needs numpy."""
+"""Command line: `blkviz record` requires only Python, everything else also numpy."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The picture for a paper, as SVG or PNG: the panels of the page, by matplotlib.
+"""Draws the panels of the page with matplotlib, as SVG or PNG for print.
 
 After figure 2.8 of Lunde, Improving Disk I/O Performance on Linux (2009): for each
-process its figures, two histograms and a time line; below them the head's position,
-the class that is served, CFQ's slices, tokens and slack where the trace has them,
-and the throughput. All of it is of the range of time that is drawn.
+process its statistics, two histograms and a time line; below them the head position,
+the class served, CFQ's slices, tokens and slack if the trace has them, and the
+throughput. All values are those of the range of time that is drawn.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .panels import BAND_NS, PANELS, Panel
 from .tables import CACHED, CACHED_BELOW_NS, KINDS, SEEK, SEEK_ABOVE_NS, SEQUENTIAL, UNFINISHED, Model, Process
 
 MOST = 16
-GAP_INCHES = 0.2  # between panels: a legend has room there
+GAP_INCHES = 0.2  # between panels, with room for a legend
 LEGEND: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1), "borderaxespad": 0.1, "borderpad": 0.1,
                           "fontsize": 5.5, "frameon": False, "columnspacing": 1.2, "ncols": 9}
 LINES = ("-", "--", ":", "-.")
@@ -47,9 +47,9 @@ def _pyplot() -> Any:
     try:
         import matplotlib
     except ImportError:
-        raise ToolError("pictures need matplotlib: make venv, or install python3-matplotlib") from None
+        raise ToolError("pictures require matplotlib: run make venv, or install python3-matplotlib") from None
     matplotlib.use("Agg")
-    # the same trace gives the same file
+    # make the output reproducible
     matplotlib.rcParams.update({"svg.hashsalt": "blkviz", "svg.fonttype": "none", "font.size": 7,
                                 "hatch.linewidth": 0.6})
     from matplotlib import pyplot
@@ -59,15 +59,15 @@ def _pyplot() -> Any:
 
 def draw(found: Model, target: Path, title: str, start: float | None, end: float | None,
          wanted: list[str]) -> None:
-    """Write the picture of [start, end) seconds, by default all but an empty beginning.
+    """Write a picture of [start, end) seconds, by default from the first event to the end.
 
-    NoTraceError if that is nothing.
+    NoTraceError if the range is empty.
     """
     if start is None:
         start = (found.begin - found.start) / 1e9
     t0, t1 = max(start, 0.0), min(end if end is not None else found.seconds, max(found.seconds, 1e-6))
     if t1 <= t0:
-        raise NoTraceError(f"--from {start:g} --to {t1:g}: nothing between them; the trace has {found.seconds:.3f} s")
+        raise NoTraceError(f"--from {start:g} --to {t1:g}: empty range; the trace has {found.seconds:.3f} s")
     pyplot = _pyplot()
     figure = compose(found, title, t0, t1, wanted)
     metadata = {"Date": None} if target.suffix == ".svg" else {"Software": None}
@@ -80,7 +80,7 @@ def draw(found: Model, target: Path, title: str, start: float | None, end: float
 
 
 def compose(found: Model, title: str, t0: float, t1: float, wanted: list[str]) -> Any:
-    """The figure: the processes, and all panels that the trace has something of them for."""
+    """The figure: the processes, and the panels that the trace has data for."""
     processes = choose(found, wanted)
     pids = [process.pid for process in processes]
     panels = [panel for panel in PANELS if panel.without or panel.there(found, pids)]
@@ -113,7 +113,7 @@ def compose(found: Model, title: str, t0: float, t1: float, wanted: list[str]) -
 
 
 def choose(found: Model, wanted: list[str]) -> list[Process]:
-    """Those that are asked for, or those with the most bytes."""
+    """The processes that --process selects, or those with the most bytes."""
     chosen = [process for process in found.processes
               if not wanted or any(word == str(process.pid) or word.lower() in process.name.lower() for word in wanted)]
     if wanted and not chosen:
@@ -141,7 +141,7 @@ def _bare(axes: Any) -> None:
 
 
 def time_line(axes: Any, found: Model, process: Process, t0: float, t1: float) -> None:
-    """Calls as blue with grey borders, requests from dispatch (top) to completion (bottom)."""
+    """System calls in blue with grey borders; requests as lines from dispatch (top) to completion (bottom)."""
     calls, requests = found.calls, found.requests
     begin, finish = _seconds(found, calls.start), _seconds(found, calls.end)
     those: Mask = (calls.pid == process.pid) & (calls.flags == 0) & (calls.depth == 0) & (finish >= t0) & (begin <= t1)
@@ -160,7 +160,7 @@ def time_line(axes: Any, found: Model, process: Process, t0: float, t1: float) -
                                            linewidths=0.7, rasterized=len(places) > 20000))
     late = done[mine & (requests.left() < 0)]
     axes.plot(late, np.full(len(late), 0.12), linestyle="none", marker="x", markersize=4, color="black",
-              label="too late")
+              label="deadline missed")
     lost_bands(axes, found)
     axes.set_ylim(0, 1)
     _bare(axes)
@@ -170,7 +170,7 @@ def time_line(axes: Any, found: Model, process: Process, t0: float, t1: float) -
     if process.reserved:
         facts.append(f"reserved {_size(process.reserved)}/s")
     if process.missed:
-        facts.append(f"{process.missed:,} of {process.met + process.missed:,} too late")
+        facts.append(f"{process.missed:,} of {process.met + process.missed:,} deadlines missed")
     if files:
         facts.append(f"{files:.3g} files/s")
     place = axes.get_position()
@@ -179,7 +179,7 @@ def time_line(axes: Any, found: Model, process: Process, t0: float, t1: float) -
 
 def histograms(reads: Any, drive: Any, found: Model, process: Process, t0: float, t1: float,
                titles: bool, scales: bool) -> None:
-    """Times of read(), logarithmic; and from dispatch to completion, cut at 20 ms: what ended in the range."""
+    """Histograms of what ended in the range: duration of read(), and dispatch to completion, cut at 20 ms."""
     calls, requests = found.calls, found.requests
     left, done = _seconds(found, calls.end), _seconds(found, requests.completed)
     those = calls.of("vfs_read") & (calls.pid == process.pid) & (calls.flags == 0) & (left >= t0) & (left <= t1)
@@ -212,10 +212,10 @@ def head_position(axes: Any, found: Model, processes: list[Process], t0: float, 
     sector = requests.sector + requests.length // fmt.SECTOR_BYTES
     moved = np.flatnonzero(requests.finished() & (requests.length > 0))
     moved = moved[np.argsort(done[moved], kind="stable")]
-    # also from the one before the range and to the one behind it
+    # include the last point before the range and the first one after it
     first, last = np.searchsorted(done[moved], (t0, t1), "left")
-    way = moved[max(0, first - 1):last + 1]
-    axes.plot(done[way], sector[way] / 2**21, color="#999999", linewidth=0.4, zorder=1, rasterized=len(way) > 20000)
+    path = moved[max(0, first - 1):last + 1]
+    axes.plot(done[path], sector[path] / 2**21, color="#999999", linewidth=0.4, zorder=1, rasterized=len(path) > 20000)
     for kind in (CACHED, SEQUENTIAL, SEEK):
         those = requests.finished() & (requests.length > 0) & (requests.kind() == kind) & (done >= t0) & (done <= t1)
         axes.plot(done[those], sector[those] / 2**21, linestyle="none", marker="os^"[kind], markersize=1.6,
@@ -226,7 +226,7 @@ def head_position(axes: Any, found: Model, processes: list[Process], t0: float, 
 
 
 def headband(axes: Any, found: Model, processes: list[Process], t0: float, t1: float) -> None:
-    """As figure 4.2 of the same: where the head was at the lowest and at the highest in each piece of time."""
+    """The lowest and highest head position in each BAND_NS, after figure 4.2 of the same thesis."""
     lowest, highest = process_stats.head_band(found)
     first, last = int(t0 * 1e9 // BAND_NS), int(t1 * 1e9 // BAND_NS) + 1
     lowest, highest = lowest[first:last], highest[first:last]
@@ -266,7 +266,7 @@ def slices(axes: Any, found: Model, processes: list[Process], t0: float, t1: flo
 
 
 def values(axes: Any, found: Model, processes: list[Process], t0: float, t1: float, panel: Panel) -> None:
-    """Values that CFQ says of processes: lines or marks, a cross for each below zero."""
+    """Values from CFQ's messages: lines or marks, with a cross for each value below zero."""
     assert panel.values
     series = found.series[panel.name]
     factor, unit = UNITS[panel.values.unit]
@@ -276,7 +276,7 @@ def values(axes: Any, found: Model, processes: list[Process], t0: float, t1: flo
 
 
 def _lines(axes: Any, processes: list[Process], pids: Any, time: Any, value: Any, t0: float, t1: float) -> None:
-    """What a message says holds until the next one."""
+    """Step lines: the value of a message holds until the next one."""
     for rank, process in enumerate(processes):
         mine = np.flatnonzero(pids == process.pid)
         first, last = np.searchsorted(time[mine], (t0, t1), "left")
@@ -287,10 +287,10 @@ def _lines(axes: Any, processes: list[Process], pids: Any, time: Any, value: Any
 
 
 def _marks(axes: Any, processes: list[Process], pids: Any, time: Any, value: Any, t0: float, t1: float) -> None:
-    """Each for itself; below zero is too late."""
+    """A mark for each value; below zero the deadline was missed."""
     inside, late = (time >= t0) & (time <= t1), value < 0
     if (inside & late & np.isin(pids, [process.pid for process in processes])).any():
-        axes.plot([], [], linestyle="none", marker="x", markersize=2.5, color="black", label="too late")
+        axes.plot([], [], linestyle="none", marker="x", markersize=2.5, color="black", label="deadline missed")
     for rank, process in enumerate(processes):
         mine = inside & (pids == process.pid)
         if not mine.any():
@@ -302,7 +302,7 @@ def _marks(axes: Any, processes: list[Process], pids: Any, time: Any, value: Any
 
 
 def _zero(axes: Any, what: str) -> None:
-    """The line of nothing left, and the legend of the first few."""
+    """Draw the zero line, and a legend of the first processes."""
     axes.axhline(0, color="#555555", linewidth=0.6, zorder=1)
     axes.set_ylabel(what, fontsize=6)
     axes.tick_params(axis="y", labelsize=5.5)
@@ -310,7 +310,7 @@ def _zero(axes: Any, what: str) -> None:
     if handles:
         axes.legend(handles[:LEGEND["ncols"]], names[:LEGEND["ncols"]], **LEGEND)
     else:
-        axes.text(0.5, 0.5, "no such message of CFQ", transform=axes.transAxes, ha="center", va="center")
+        axes.text(0.5, 0.5, "no such messages of CFQ in the trace", transform=axes.transAxes, ha="center", va="center")
 
 
 def throughput(axes: Any, found: Model, processes: list[Process], t0: float, t1: float) -> None:
@@ -335,13 +335,13 @@ def throughput(axes: Any, found: Model, processes: list[Process], t0: float, t1:
     axes.legend(**LEGEND)
 
 
-# What draws a panel that is not one of values.
+# The functions that draw the panels other than those of values.
 PAINTERS = {"position": head_position, "headband": headband, "classes": classes, "slices": slices,
             "throughput": throughput}
 
 
 def lost_bands(axes: Any, found: Model) -> None:
-    """Where events were lost: hatched, and not narrower than can be seen."""
+    """Hatch the times where events were lost, wide enough to be visible."""
     for one in found.lost:
         begin, finish = (one.start - found.start) / 1e9, (one.end - found.start) / 1e9
         axes.axvspan(begin, max(finish, begin + found.seconds / 500), facecolor="none",

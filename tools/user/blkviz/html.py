@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The HTML page: one file with the data in it, which needs no network.
+"""Writes the HTML page: one file that contains the data and requires no network.
 
-The data are columns of integers. Each is written as differences where that helps,
-folded so that small negative numbers are small, and cut into planes of bytes, the
-low ones first; deflate then finds little in the high ones. viewer/data.js reads it.
-Two chunks: what the first picture needs, and the single events for the tooltips.
+The data are columns of integers. A column is written as differences if that makes it
+smaller, with a zigzag encoding (small negative numbers become small), and split into
+planes of bytes, the low bytes first, which deflate compresses well. viewer/data.js
+decodes it. There are two chunks: the data for the first drawing, and the single events
+for the tooltips.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from .tables import Model
 
 HERE = Path(__file__).resolve().parent / "viewer"
 SCRIPTS = ("data.js", "trace.js", "paint.js", "panels.js", "tooltip.js", "main.js")
-NOTE_PIXELS = 24  # height of a panel with no more than a note
+NOTE_PIXELS = 24  # height of a panel that only has a note
 
 Column = NDArray[np.int64]
 
 
 class Chunk:
-    """Columns behind each other, and where each is."""
+    """A sequence of columns with their offsets."""
 
     def __init__(self) -> None:
         self.columns: dict[str, dict[str, Any]] = {}
@@ -51,7 +52,7 @@ class Chunk:
         self._append(name, planes, count=len(values), width=width, delta=int(delta))
 
     def add_text(self, name: str, texts: list[str]) -> None:
-        """Add strings, joined by newlines, which are in none of them."""
+        """Add strings, joined by newlines; newlines in a string become blanks."""
         data = "\n".join(text.replace("\n", " ") for text in texts).encode()
         self._append(name, data, count=len(texts), text=1)
 
@@ -65,7 +66,7 @@ class Chunk:
 
 
 def picture_chunk(found: Model, places: dict[int, int]) -> Chunk:
-    """What the first picture needs; `places`: the index of each process."""
+    """The data for the first drawing; `places`: the index of each process."""
     chunk, start = Chunk(), found.start
     requests = found.requests
     chunk.add("r.process", _indices(requests.pid, places))
@@ -97,7 +98,7 @@ def picture_chunk(found: Model, places: dict[int, int]) -> Chunk:
 
 
 def events_chunk(found: Model) -> Chunk:
-    """The single events, and which of them belong to which request and call."""
+    """The single events, and the events of each request and call."""
     chunk, events = Chunk(), found.events
     chunk.add("e.time", events.time - found.start, delta=True)
     chunk.add("e.sector", events.sector, delta=True)
@@ -106,9 +107,9 @@ def events_chunk(found: Model) -> Chunk:
     chunk.add("r.event", found.requests.events, delta=True)
     chunk.add("c.enter", found.calls.enter_event, delta=True)
     chunk.add("c.leave", found.calls.leave_event, delta=True)
-    told = np.flatnonzero(events.action == fmt.NOTE_MESSAGE)
-    chunk.add("m.event", told, delta=True)
-    chunk.add_text("m.text", [events.text(index) for index in told.tolist()])
+    notes = np.flatnonzero(events.action == fmt.NOTE_MESSAGE)
+    chunk.add("m.event", notes, delta=True)
+    chunk.add_text("m.text", [events.text(index) for index in notes.tolist()])
     return chunk
 
 
@@ -119,9 +120,9 @@ def _indices(pids: Column, places: dict[int, int]) -> Column:
 
 
 def payload(found: Model, title: str, live: bool = False, version: int = 0) -> dict[str, Any]:
-    """Everything the page is made from: `head` and the two chunks, base64 of deflate.
+    """The data of the page: `head` and the two chunks, deflated and in base64.
 
-    A live page asks for versions after its own.
+    A live page requests data with a version newer than its own.
     """
     places = {process.pid: place for place, process in enumerate(found.processes)}
     picture, events = picture_chunk(found, places), events_chunk(found)
@@ -154,7 +155,7 @@ def payload(found: Model, title: str, live: bool = False, version: int = 0) -> d
 
 
 def _panels(found: Model) -> list[dict[str, Any]]:
-    """Those that the trace has something for, or that say why not."""
+    """The panels that the trace has data for, or a note instead."""
     rows = [(panel, panel.there(found)) for panel in PANELS]
     return [{"name": panel.name, "title": panel.title, "values": asdict(panel.values) if panel.values else None,
              "text": panel.text if there else "", "pixels": panel.pixels if there else NOTE_PIXELS,
@@ -163,7 +164,7 @@ def _panels(found: Model) -> list[dict[str, Any]]:
 
 
 def render(data: dict[str, Any]) -> str:
-    """The page, complete."""
+    """The complete page."""
     head = json.dumps(data["head"], separators=(",", ":")).replace("<", "\\u003c")
     text = (HERE / "viewer.html").read_text()
     script = "\n".join((HERE / name).read_text() for name in SCRIPTS)

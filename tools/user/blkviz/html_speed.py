@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How large and how fast the page of a long trace is: a report, not a test.
+"""Measure the size and speed of blkviz's page of a long trace: a report, not a test.
 
-A made-up trace of a million events, or a TRACE; headless Chromium; size of the file
-(goal: below 40 MB), first picture (goal: below 3 s), frames while panning over all of
-it and over a twentieth.
+Opens the page of a synthetic trace of a million events, or of TRACE, in headless
+Chromium. Reports the size of the file (goal: below 40 MB), the time until the first
+drawing (goal: below 3 s), and the time of a frame while panning, with the whole trace
+and with a twentieth of it in view. `bench page` runs it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 
 from tools.base.cli import ToolError
 
-# Of the whole trace the page lets a hundredth be moved: there and back again.
+# With the whole trace in view the page can pan by a hundredth: pan forth and back.
 PAN = """async (part) => {
     const { view, timings } = blkviz.page, frames = [];
     blkviz.setView(0, view.duration * part);
@@ -35,32 +36,33 @@ PAN = """async (part) => {
     }
     return {frames, draws: timings.draws.slice(from)};
 }"""
-VIEWS = {"full": (1, "the whole of it"), "part": (1 / 20, "a twentieth of it")}
+VIEWS = {"full": (1, "the whole trace"), "part": (1 / 20, "a twentieth of it")}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("trace", nargs="?", metavar="TRACE", help="instead of the made-up one")
-    parser.add_argument("--events", type=int, default=1_000_000, help="default: %(default)s")
-    parser.add_argument("--json", action="store_true", help="the figures for a program")
+    parser.add_argument("trace", nargs="?", metavar="TRACE", help="a recording to use instead of a synthetic trace")
+    parser.add_argument("--events", type=int, default=1_000_000,
+                        help="size of the synthetic trace (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
 
 
 def command(args: argparse.Namespace) -> int:
-    # numpy is only for those who look at traces
+    # numpy is required only here, not by other commands of bench
     from tools.user.blkviz import html, model, parse, synth, trace_files
     from tools.user.blkviz.parse import Source
 
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if not chromium:
-        raise ToolError("no chromium (Debian: apt install chromium)")
+        raise ToolError("chromium is not installed (Debian: apt install chromium)")
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        raise ToolError("no playwright: make venv") from None
+        raise ToolError("playwright is not installed: run make venv") from None
     figures: dict[str, float] = {}
     if args.trace:
         trace, notes = trace_files.read([args.trace])
     else:
-        print(f"bench: a trace of {args.events:,} events", file=sys.stderr)
+        print(f"bench: generating a trace of {args.events:,} events", file=sys.stderr)
         data = synth.make(args.events).together()
         figures["trace_mb"] = len(data) / 1e6
         trace, notes = parse.parse([Source("synthetic", data)]), trace_files.Notes()
@@ -86,8 +88,8 @@ def command(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(figures, indent=1))
         return 0
-    print(f"{figures['events']:,.0f} events: made in {figures['made_s']:.1f} s, {figures['page_mb']:.1f} MB "
-          f"(goal: below 40), first picture {figures['first_picture_s']:.2f} s (goal: below 3)")
+    print(f"{figures['events']:,.0f} events: page written in {figures['made_s']:.1f} s, {figures['page_mb']:.1f} MB "
+          f"(goal: below 40), first drawing {figures['first_picture_s']:.2f} s (goal: below 3)")
     for name, (_, what) in VIEWS.items():
         print(f"panning {what}: a frame every {figures[f'{name}_frame_ms_median']:.0f} ms "
               f"(worst {figures[f'{name}_frame_ms_worst']:.0f}), drawn in {figures[f'{name}_draw_ms_median']:.1f} ms "

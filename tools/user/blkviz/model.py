@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""From events to what happened: requests, system calls, slices, processes."""
+"""Builds the tables of a recording from its events: requests, system calls, slices, processes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .tables import (
 from .trace_files import Notes
 from .vfs_calls import Stacks
 
-# with what is built, for those who read a trace
+# also re-exports the constants of the tables
 __all__ = ["CACHED", "CACHED_BELOW_NS", "KINDS", "LOST_COMPLETION", "NO_COMPLETION", "NO_DISPATCH", "NO_ENTER",
            "NO_LEAVE", "SEEK", "SEEK_ABOVE_NS", "SEQUENTIAL", "UNFINISHED", "UNKNOWN", "Model", "Process",
            "build", "clock", "names", "problems_of"]
@@ -39,10 +39,10 @@ __all__ = ["CACHED", "CACHED_BELOW_NS", "KINDS", "LOST_COMPLETION", "NO_COMPLETI
 
 def build(trace: Trace, notes: Notes | None = None, device: int | None = None,
           reserved: dict[str, int] | None = None) -> Model:
-    """Everything that is shown, of one device (by default the one with most events).
+    """The tables of one device, by default the one with the most events.
 
-    `reserved`: bytes a second by name or number of a process; NoTraceError if
-    the device is not in the trace.
+    `reserved`: bytes per second by name or ID of a process. NoTraceError if the device
+    is not in the trace.
     """
     notes = notes or Notes()
     hints: list[str] = []
@@ -59,8 +59,7 @@ def build(trace: Trace, notes: Notes | None = None, device: int | None = None,
                   [], lost,
                   notes.dropped, [str(problem) for problem in trace.problems], hints)
     if trace.unknown_actions:
-        model.problems.append(f"{trace.unknown_actions} events of kinds that this viewer does "
-                              "not know")
+        model.problems.append(f"{trace.unknown_actions} events of unknown types were ignored")
     model.processes = process_stats.processes(model, notes.names | names(events))
     _add_known(model.processes, scheduler, notes, reserved or {})
     return model
@@ -74,13 +73,13 @@ def _of_one_device(trace: Trace, device: int | None, hints: list[str]) -> tuple[
         device = next(iter(devices))
     elif device not in devices:
         names = ", ".join(fmt.device_name(one) for one in devices)
-        raise NoTraceError(f"no device {fmt.device_name(device)} in the recording; "
-                           f"there is {names}")
+        raise NoTraceError(f"device {fmt.device_name(device)} is not in the recording; "
+                           f"choose one of {names}")
     others = [f"{fmt.device_name(one)} ({count} events)" for one, count in devices.items()
               if one != device]
     if not others:
         return trace, device
-    # Names of processes are told once, on whatever device comes first.
+    # The name of a process is traced once, on the first device that it uses.
     keep = (trace.events.device == device) | (trace.events.action == fmt.NOTE_PROCESS)
     hints.append(f"also recorded: {', '.join(others[:5])}; choose with --device")
     lost = [one for one in trace.lost if one.device == device]
@@ -89,7 +88,7 @@ def _of_one_device(trace: Trace, device: int | None, hints: list[str]) -> tuple[
 
 def _walk(events: Events, matcher: Matcher, calls: Stacks, scheduler: Scheduler,
           lost: list[Lost]) -> None:
-    """Give each event to whom it concerns."""
+    """Pass each event to the builder of the requests, the calls or the slices."""
     times, sectors, lengths = events.time.tolist(), events.sector.tolist(), events.length.tolist()
     actions, categories = events.action.tolist(), events.category.tolist()
     pids, errors = events.pid.tolist(), events.error.tolist()
@@ -141,7 +140,7 @@ def names(events: Events) -> dict[int, str]:
 
 
 def _add_known(processes: list[Process], scheduler: Scheduler, notes: Notes, asked: dict[str, int]) -> None:
-    """Classes and reservations: from CFQ, or from notes, or as asked for."""
+    """Set classes and reservations: from CFQ's messages, the notes, or the command line."""
     for process in processes:
         pid = process.pid
         reserved = notes.reserved.get(pid, 0) or scheduler.rates.get(pid, 0)
@@ -150,14 +149,14 @@ def _add_known(processes: list[Process], scheduler: Scheduler, notes: Notes, ask
 
 
 def problems_of(model: Model) -> list[str]:
-    """Everything that the banner says."""
+    """The messages of the banner."""
     said = list(model.problems)
     count = sum(one.count for one in model.lost)
     where = f"at {len(model.lost)} place{'s' * (len(model.lost) > 1)} (hatched in the picture)"
-    more = "larger buffers help (blktrace -b, -n)"
+    more = "use larger buffers (blktrace -b, -n)"
     if model.dropped > count:
-        # messages have no numbers, so their loss leaves no gap; nor does what came last on a CPU
-        shown = f"{count} of them {where}" if count else "where is not known"
+        # lost messages leave no gap in the sequence numbers, and neither do the last events of a CPU
+        shown = f"{count} of them {where}" if count else "at unknown places"
         said.append(f"{model.dropped} events were dropped while recording, {shown}; {more}")
     elif count:
         said.append(f"{count} events were lost while recording, {where}; {more}")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A trace for ui.perfetto.dev, in the JSON Trace Event Format.
+"""Writes a trace for ui.perfetto.dev, in the JSON Trace Event Format.
 
-Times are microseconds from the beginning. A process's system calls are slices of its
-thread, its requests asynchronous slices (they overlap); CFQ's slices are a thread of
-the process that stands for the disk; head position, tokens and slack are
-counters. Perfetto drops what has a negative pid and gives pid 0 a meaning of its own,
-so the disk, and a process that nothing names, get numbers that no process can have.
+Times are microseconds from the start of the trace. System calls are slices of the
+process's thread; requests are asynchronous slices, since they overlap. The disk is a
+process: CFQ's time slices are its thread, and head position, tokens and slack are its
+counters. Perfetto drops negative process IDs and treats 0 specially, so the disk and
+unknown processes get IDs that no process can have.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from . import messages
 from .panels import PANELS
 from .tables import KINDS, NO_ENTER, NO_LEAVE, Model
 
-# From PID_MAX_LIMIT of the kernel on.
+# PID_MAX_LIMIT of the kernel and above.
 DISK, NOBODY = 1 << 22, (1 << 22) + 1
 
 
@@ -99,12 +99,12 @@ def _head(found: Model) -> list[dict[str, Any]]:
 
 
 def _values(found: Model, name: str, key: str) -> list[dict[str, Any]]:
-    """A counter of each process."""
+    """A counter for each process."""
     series = found.series[name]
     return [{"ph": "C", "name": f"{key} {int(pid)}", "pid": DISK, "ts": _us(found, int(time)),
              "args": {key: int(value)}}
             for pid, time, value in zip(series.pid, series.time, series.value, strict=True)]
 
 
-# What draws a panel that is not one of values.
+# The tracks of the panels other than those of values.
 TRACKS = {"position": _head, "slices": _slices}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The figures of a process: how much, how many, how fast."""
+"""Statistics of each process: bandwidth, requests, system calls, deadlines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .tables import LOST_COMPLETION, Model, Process
 
 
 def processes(model: Model, names: dict[int, str]) -> list[Process]:
-    """Everybody with requests or calls, who moved most first."""
+    """All processes with requests or calls, those with the most bytes first."""
     requests, calls = model.requests, model.calls
     found = {pid: Process(pid, names.get(pid, "?"))
              for pid in np.unique(np.concatenate([requests.pid, calls.pid])).tolist()}
@@ -23,7 +23,7 @@ def processes(model: Model, names: dict[int, str]) -> list[Process]:
     _count(found, requests.pid[late], None, "missed")
     _count(found, calls.pid, None, "calls")
     _count(found, calls.pid[calls.opened()], None, "files")
-    _attend(model, found)
+    _set_activity(model, found)
     for process in found.values():
         if process.requests:
             process.request_bytes = process.bytes / process.requests
@@ -33,13 +33,13 @@ def processes(model: Model, names: dict[int, str]) -> list[Process]:
 
 
 def per_second(amount: float, process: Process, t0: float, t1: float) -> float:
-    """A rate in [t0, t1], ns of the recording, while the process was there."""
+    """A rate in [t0, t1], ns of the recording, per second that the process was active."""
     time = process.time_in(t0, t1)
     return amount / time * 1e9 if time > 0 else 0.0
 
 
 def of_range(model: Model, process: Process, t0: float, t1: float) -> tuple[float, float, float]:
-    """Of [t0, t1] seconds of the recording: bytes a second, bytes of a request, files a second."""
+    """In [t0, t1] seconds of the recording: bytes per second, mean request size, files per second."""
     requests, calls = model.requests, model.calls
     done, left = (requests.completed - model.start) / 1e9, (calls.end - model.start) / 1e9
     mine = (requests.pid == process.pid) & requests.ended()
@@ -51,7 +51,7 @@ def of_range(model: Model, process: Process, t0: float, t1: float) -> tuple[floa
 
 
 def head_band(model: Model) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The lowest and the highest sector of completions in each BAND_NS of the recording; NaN where there were none."""
+    """The lowest and highest sector of the completions in each BAND_NS of the recording; NaN without any."""
     requests = model.requests
     moved = np.flatnonzero(requests.finished() & (requests.length > 0))
     piece = (requests.completed[moved] - model.start) // BAND_NS
@@ -64,10 +64,10 @@ def head_band(model: Model) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return lowest, highest
 
 
-def _attend(model: Model, found: dict[int, Process]) -> None:
-    """When each process was there, and the mean of its pauses."""
+def _set_activity(model: Model, found: dict[int, Process]) -> None:
+    """Set the time in which each process was active, and the mean of its pauses."""
     requests, calls, events = model.requests, model.calls, model.events
-    # what was queued may never have been dispatched
+    # queue events count too, in case the request was never dispatched
     queued = (events.action == fmt.QUEUE) & np.isin(events.pid, list(found))
     begun = np.where(requests.queued >= 0, requests.queued, requests.dispatched)
     ended = np.where(requests.flags & LOST_COMPLETION, requests.dispatched, requests.completed)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The system calls that a recording of tracefs events tells of, and their numbers.
+"""The system calls that are recorded from tracefs, and their numbers.
 
-raw_syscalls:sys_enter and sys_exit have numbers, not names: those of the machine. They are of
-64-bit programs (arch/x86/entry/syscalls/syscall_64.tbl and scripts/syscall.tbl of the kernel).
+raw_syscalls:sys_enter and sys_exit have numbers, which depend on the architecture. The tables are
+those for 64-bit programs (arch/x86/entry/syscalls/syscall_64.tbl and scripts/syscall.tbl of the
+kernel).
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ FILE, CONTEXT, OPENS, CLOSES, COPIES, PATH = range(6)
 
 @dataclass(frozen=True)
 class Call:
-    """What a call is, and where its arguments are (-1: it has no such).
+    """A system call, and the indices of its arguments (-1: no such argument).
 
-    @operation: its name in the picture, as in the messages of VFS operations
-    @subject: what argument `which` names: a FILE descriptor, a CONTEXT of asynchronous I/O, the
-        first descriptor that it CLOSES; it OPENS one and returns it; it COPIES argument 0 to
-        argument 1; PATH: none of these
+    @operation: its name in messages of VFS operations and in the picture
+    @subject: what argument `which` is: a FILE descriptor, a CONTEXT of asynchronous I/O, or the
+        first descriptor that the call CLOSES; or the call OPENS a descriptor and returns it, or
+        COPIES descriptor 0 to 1; PATH: none of these
     """
 
     operation: str
@@ -77,7 +78,7 @@ X86_64 = {
     "preadv": 295, "pwritev": 296, "renameat2": 316, "preadv2": 327, "pwritev2": 328, "statx": 332,
     "io_uring_enter": 426, "close_range": 436, "openat2": 437,
 }
-# of the architectures that have no table of their own
+# architectures without a table of their own
 GENERIC = {
     "io_submit": 2, "io_getevents": 4, "dup3": 24, "unlinkat": 35, "renameat": 38, "truncate": 45, "ftruncate": 46,
     "openat": 56, "close": 57, "getdents64": 61, "read": 63, "write": 64, "readv": 65, "writev": 66, "pread64": 67,

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where a recording is: blktrace writes a file for each CPU, DEV.blktrace.N.
+"""Finds and reads the files of a recording; blktrace writes one per CPU, DEV.blktrace.N.
 
-An argument is such a file, the common beginning of several (`sda` for
-sda.blktrace.*), a folder with a recording, a file that holds all CPUs (`blkparse
--d`, `blktrace -o -`), or `-` for a pipe. Beside it may be notes (capture.py) and
-events of tracefs (tracefs_capture.py).
+An argument is such a file, the common prefix of several (`sda` for sda.blktrace.*), a
+folder with a recording, a file with the events of all CPUs (`blkparse -d`, `blktrace
+-o -`), or `-` for a pipe. The recording may include notes (capture.py) and tracefs
+events (tracefs_capture.py).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ PER_CPU = re.compile(r"\.blktrace\.\d+$")
 
 @dataclass
 class Notes:
-    """What is known besides the events.
+    """Data of a recording besides the events.
 
-    `dropped`: how many, as blktrace counted them; `reserved`: bytes a second by thread;
-    `names` and `clock` (see model.clock): from events that are not there any more.
+    `dropped`: blktrace's count of dropped events; `reserved`: bytes per second by thread;
+    `names` and `clock` (see model.clock): from events that were discarded.
     """
 
     dropped: int = 0
@@ -44,12 +44,12 @@ class Notes:
 
 
 def find(argument: str) -> list[Path]:
-    """The files an argument stands for; NoTraceError if there are none."""
+    """The files that an argument names; NoTraceError if there are none."""
     path = Path(argument)
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if PER_CPU.search(file.name))
         if not files:
-            raise NoTraceError(f"{argument}: no *.blktrace.N in this folder")
+            raise NoTraceError(f"{argument}: no files *.blktrace.N in this folder")
         return _in_order(files)
     if path.exists():
         return [path]
@@ -59,7 +59,7 @@ def find(argument: str) -> list[Path]:
     files = [file for file in files if PER_CPU.search(file.name)]
     if not files:
         raise NoTraceError(f"{argument}: no such file, and no {path.name}.blktrace.N: "
-                           "name a recording of blktrace")
+                           "give a recording of blktrace")
     return _in_order(files)
 
 
@@ -73,7 +73,7 @@ def _in_order(files: Sequence[Path]) -> list[Path]:
 
 
 def read(arguments: Sequence[str]) -> tuple[Trace, Notes]:
-    """Read and parse a recording; NoTraceError if it is none."""
+    """Read and parse a recording; NoTraceError if it is not one."""
     sources: list[Source] = []
     notes = Notes()
     events: dict[Path, None] = {}
@@ -96,13 +96,13 @@ def read(arguments: Sequence[str]) -> tuple[Trace, Notes]:
 
 
 def parse_checked(sources: Sequence[Source]) -> Trace:
-    """Parse; what is no trace is left out with a problem, or refused if it is all there is."""
+    """Parse the sources; those that are not a trace become a problem, or an error if none is a trace."""
     traces = [source for source in sources if is_trace(source.data)]
     if not traces:
         named = sources[0].name if len(sources) == 1 else f"{len(sources)} files"
         if not any(source.data for source in sources):
-            raise NoTraceError(f"{named}: empty: nothing was recorded")
-        raise NoTraceError(f"{named}: not a block trace (no record of blktrace in it)")
+            raise NoTraceError(f"{named}: empty, nothing was recorded")
+        raise NoTraceError(f"{named}: not a block trace (no blktrace records found)")
     trace = parse(traces)
     trace.problems += [Problem(source.name, "not a block trace: left out")
                        for source in sources if source.data and source not in traces]
@@ -117,7 +117,7 @@ def _bytes_of(file: Path) -> bytes:
 
 
 def notes_file(file: Path) -> Path:
-    """Where the notes on a recording are, by one of its files."""
+    """The file with the notes of a recording that @file belongs to."""
     return file.with_name(PER_CPU.sub("", file.name) + NOTES_SUFFIX)
 
 
@@ -132,7 +132,7 @@ def _add_notes(notes: Notes, file: Path, seen: set[str]) -> None:
         reserved = {int(pid): int(rate) for pid, rate in known.get("reserved", {}).items()}
         notes.command = str(known.get("command", notes.command))
     except (OSError, ValueError, TypeError, AttributeError):
-        print(f"blkviz: {path}: damaged, ignored", file=sys.stderr)
+        print(f"blkviz: {path}: damaged, ignoring it", file=sys.stderr)
         return
     notes.dropped += dropped
     notes.reserved.update(reserved)

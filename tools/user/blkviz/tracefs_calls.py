@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""From tracefs events and a block trace to the messages of VFS operations that another kernel would have written.
+"""Builds messages of VFS operations, as a patched kernel writes them, from tracefs events and a block trace.
 
-The kernel tells of a system call the number of a descriptor, not whose file it is. A call is one
-of the traced device's files if within it its thread had a page of one of them in hand (events of
-the page cache) or queued a request (the block trace), or if another call on the same open file
-had. A file is open from an open() that returned its descriptor, or from the beginning, until that
-is closed or opened again. What a page fault within a call needs is not the call's file's: a write()
-to a socket out of a mapped file. So what has never touched the device or the page cache is not
-told: a stat() of what is cached, a process that reads what is cached on a kernel without
-mm_filemap_get_pages (before 6.10).
+A system call event has the number of a descriptor, not its file. A call counts as one on a file of
+the traced device if its thread, within the call, touched a page of such a file (events of the page
+cache) or queued a request (block trace), or if another call on the same open file did. A file is
+open from the open() that returned its descriptor, or from the start of the recording, until the
+descriptor is closed or opened again. A page fault within a call does not count, since it may
+belong to another file: write() to a socket from a mapped file. Calls on files that never touch the
+device or the page cache are therefore missing: stat() of a cached inode, and reads of cached data
+on kernels without mm_filemap_get_pages (before 6.10).
 
-A call whose beginning or end is lost is left out, and counted.
+A call whose beginning or end was lost is left out and counted.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from .parse import Events, Problem, Source, Trace, add, clock
 from .tables import UNKNOWN
 from .tracefs_parse import Event, Text
 
-# A busy machine lets a program wait between reading the wall clock and noting it: 11 ms were seen. Other clocks
-# are further away: of another boot, or one that goes on while a machine sleeps.
+# On a busy machine a program may wait between reading the wall clock and writing it: up to 11 ms were observed. A
+# different clock (another boot, or one that runs during suspend) is further away.
 SAME_CLOCK_NS = 10**9
 
 Message = tuple[int, int, str]  # time, thread, text
@@ -37,7 +37,7 @@ HEADER = struct.Struct("<IIQQIIIIIHH")
 
 @dataclass
 class File:
-    """An open file, or a context of asynchronous I/O; on the device or not, as far as is known."""
+    """An open file or asynchronous I/O context; `mine`: it is known to be on the device."""
 
     mine: bool = False
     inode: int = UNKNOWN
@@ -45,7 +45,7 @@ class File:
 
 @dataclass
 class Call:
-    """A system call or a request of io_uring; `start`: UNKNOWN if it was there before the recording."""
+    """A system call or io_uring request; `start`: UNKNOWN if it began before the recording."""
 
     pid: int
     comm: str
@@ -64,7 +64,7 @@ class Call:
     faulted: bool = False
 
     def touches(self, inode: int) -> None:
-        """It had to do with the device; `inode`: of a file there, or UNKNOWN."""
+        """The call accessed the device; `inode`: a file there, or UNKNOWN."""
         if self.faulted:
             return
         self.mine = True
@@ -75,11 +75,12 @@ class Call:
             if self.file.inode == UNKNOWN:
                 self.file.inode = inode
 
-    def told(self) -> bool:
+    def relevant(self) -> bool:
+        """Whether the call is on a file of the device."""
         return bool(self.operation) and (self.mine or (self.file is not None and self.file.mine))
 
     def messages(self) -> Iterable[Message]:
-        """On entering and on leaving, as far as they were seen."""
+        """The enter and leave messages, if the event is in the recording."""
         inode = self.inode if self.inode != UNKNOWN or not self.file else self.file.inode
         whose = (f" req {self.number}" if self.number else "") + (f" ino {inode}" if inode != UNKNOWN else "")
         if self.start != UNKNOWN:
@@ -92,7 +93,7 @@ class Call:
 
 @dataclass
 class Walk:
-    """Goes through the events in the order of time."""
+    """Processes the events in the order of time."""
 
     devices: frozenset[int]
     calls: list[Call] = field(default_factory=list)
@@ -108,7 +109,7 @@ class Walk:
     def take(self, event: Event) -> None:
         if event.what == "lost":
             self.losses[event.cpu] = event.time
-            # what was open may have been closed, and what was asked for done
+            # lost events may have closed files and completed requests
             self.requests.clear()
             self.issuing.clear()
             self.files.clear()
@@ -124,7 +125,7 @@ class Walk:
     def enter(self, event: Event) -> None:
         before = self.open.get(event.pid)
         if before and before.start != UNKNOWN:
-            self.lost += before.told()
+            self.lost += before.relevant()
         self.issuing.pop(event.pid, None)
         known = syscall_table.CALLS.get(event.name)
         if known is None:
@@ -144,7 +145,7 @@ class Walk:
         self.open[event.pid] = call
 
     def file(self, event: Event, kind: int, which: int) -> File:
-        """What an argument names, or the descriptor of a request of io_uring."""
+        """The file of a descriptor argument, or of an io_uring request."""
         value = event.values[which] & (0xffffffff if kind == syscall_table.FILE else -1)
         return self.files.setdefault((event.group, kind, value), File())
 
@@ -160,7 +161,7 @@ class Walk:
 
     def leave(self, event: Event) -> None:
         self.issuing.pop(event.pid, None)
-        # the first that is seen of a thread may be the end of a call from before the recording
+        # the first event of a thread may be the end of a call that began before the recording
         before = Call(event.pid, event.comm, "", UNKNOWN, event.cpu)
         call = self.open.get(event.pid, before)
         self.open[event.pid] = None
@@ -170,16 +171,16 @@ class Walk:
         if call.start == UNKNOWN and not self.losses:
             call.operation, call.name = known.operation, event.name
         if call.name != event.name or self.lossy(call, event):
-            self.lost += call.told()
+            self.lost += call.relevant()
             return
         call.end, call.result = event.time, event.values[0]
         if known.subject == syscall_table.OPENS and call.result >= 0:
-            # a new one, whatever had this number
+            # a new file, whatever had this descriptor before
             call.file = self.files[event.group, syscall_table.FILE, call.result] = File()
         self.calls.append(call)
 
     def lossy(self, call: Call, end: Event) -> bool:
-        """Whether events were lost since it began where it began or ended: it may be two calls."""
+        """Whether events were lost on its CPUs since it began, so that begin and end may be of different calls."""
         return max(self.losses.get(call.cpu, UNKNOWN), self.losses.get(end.cpu, UNKNOWN)) >= max(call.start, 0)
 
     def pages(self, event: Event) -> None:
@@ -199,9 +200,9 @@ class Walk:
         self.touch(event, inode)
 
     def touch(self, event: Event, inode: int) -> None:
-        """What this thread is doing has to do with the device."""
+        """The current call of this thread accesses the device."""
         if event.pid not in self.open:
-            # in a call from before the recording, or in none: which, its end will tell
+            # unknown: in a call that began before the recording, whose end will name it, or in none
             self.open[event.pid] = Call(event.pid, event.comm, "", UNKNOWN, event.cpu)
         for call in (self.open[event.pid], self.issuing.get(event.pid)):
             if call:
@@ -220,23 +221,23 @@ class Walk:
             self.calls.append(call)
 
     def result(self, start: int) -> tuple[list[Message], dict[int, str]]:
-        """All messages from `start` on, and the names of who speaks."""
+        """All messages from `start` on, and the names of their threads."""
         left = [call for call in self.open.values() if call and call.start != UNKNOWN]
-        said, names = [message for message in self.at if message[0] >= start], {}
+        found, names = [message for message in self.at if message[0] >= start], {}
         for call in [*self.calls, *left, *self.requests.values()]:
-            if call.told() and (call.end == UNKNOWN or call.end >= start):
-                said += [message for message in call.messages() if message[0] >= start]
+            if call.relevant() and (call.end == UNKNOWN or call.end >= start):
+                found += [message for message in call.messages() if message[0] >= start]
                 names[call.pid] = call.comm
-        return sorted(said, key=lambda message: message[0]), names
+        return sorted(found, key=lambda message: message[0]), names
 
 
 def signed(value: int) -> int:
-    """As a number of 64 bits; lengths and offsets beyond are not real."""
+    """A 64-bit value as a signed number."""
     return value - (1 << 64) if value >> 63 else value
 
 
 def messages(text: Text, events: Events, shift: int, problems: list[Problem]) -> tuple[list[Message], dict[int, str]]:
-    """What the calls on the device's files would say; times of the block trace, which are `shift` ns on."""
+    """The messages of calls on the device's files, in times of the block trace (`shift` ns later)."""
     found = Walk(frozenset(text.devices))
     queued = np.flatnonzero(events.action == fmt.QUEUE)
     marks = [Event(time - shift, pid, pid, -1, "", "queue")
@@ -247,16 +248,17 @@ def messages(text: Text, events: Events, shift: int, problems: list[Problem]) ->
         else:
             found.take(event)
     if found.lost:
-        problems.append(Problem(text.name, f"{found.lost} system calls with an end that was lost are left out"))
+        problems.append(Problem(text.name, f"{found.lost} system calls whose beginning or end was lost are left out"))
     said, names = found.result(int(events.time[0]) - shift if len(events) else 0)
     return [(time + shift, pid, what) for time, pid, what in said], names
 
 
 def shift_of(text: Text, events: Events) -> tuple[int, bool]:
-    """What to add to times of tracefs, ns, and whether the clocks are different ones.
+    """The offset from tracefs times to block trace times, ns, and whether the clocks differ.
 
-    Both are the monotonic clock, and then nothing is to add. The wall clock, which both noted, shows whether it is
-    so; if not, what it says is taken. It may have been set meanwhile: of several notes the best one counts.
+    Both recordings normally use the monotonic clock, and the offset is 0. Both also have the wall clock; if that
+    shows that the clocks differ, the offset is computed from it. The wall clock may have been set during the
+    recording, so the smallest offset of several marks is used.
     """
     noted = clock(events)
     if not noted or not text.walls:
@@ -267,23 +269,23 @@ def shift_of(text: Text, events: Events) -> tuple[int, bool]:
 
 
 def merge(trace: Trace, text: Text) -> Trace:
-    """A block trace with the messages that the events of tracefs amount to."""
+    """Add the messages built from tracefs events to a block trace."""
     problems = list(text.problems)
     events = trace.events
     shift, different = shift_of(text, events)
     if different:
-        problems.append(Problem(text.name, "its clock is not that of the block trace: system calls are placed by the "
-                                           "wall clock, exact to some milliseconds"))
+        problems.append(Problem(text.name, "its clock differs from that of the block trace: system calls are placed by "
+                                           "the wall clock, to within some milliseconds"))
     if text.events and len(events) and (text.events[-1].time + shift < events.time[0]
                                         or text.events[0].time + shift > events.time[-1]):
-        problems.append(Problem(text.name, "of another time than the block trace: left out"))
+        problems.append(Problem(text.name, "recorded at another time than the block trace: left out"))
         return Trace(events, trace.problems + problems, trace.lost, trace.unknown_actions)
     said, names = messages(text, events, shift, problems)
     known = set(events.pid[events.action == fmt.NOTE_PROCESS].tolist())
     device = text.devices[0] if text.devices else next(iter(trace.devices()), 0)
     new = bytearray()
     for pid, comm in names.items():
-        # of a thread whose name the kernel had forgotten: <...>
+        # <...>: the kernel no longer has the name of the thread
         if pid not in known and not comm.startswith("<"):
             new += record(int(events.time[0]), fmt.NOTE_PROCESS, pid, device, comm.encode()[:15].ljust(16, b"\0"))
     for time, pid, what in said:
@@ -294,6 +296,6 @@ def merge(trace: Trace, text: Text) -> Trace:
 
 
 def record(time: int, action: int, pid: int, device: int, payload: bytes) -> bytes:
-    """A record of blktrace, of version 1."""
+    """A blktrace record, version 1."""
     what = (action - fmt.NOTE) | fmt.NOTIFY << fmt.CATEGORY_SHIFT
     return HEADER.pack(fmt.MAGIC | 7, 0, time, 0, 0, what, pid, device, 0, 0, len(payload)) + payload

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Records the events of a kernel that has no messages of VFS operations: BASE.tracefs.
+"""Records tracefs events to BASE.tracefs, on kernels without messages of VFS operations.
 
-An instance of tracefs of our own (instances/blkviz-PID) has system calls by number, and of the
-traced device page faults, what comes into the page cache, and read-ahead. The file is the text
-that trace_pipe gives, between a header and, when it is whole, the line END:
+A separate tracefs instance (instances/blkviz-PID) traces system calls by number and, for the
+traced device, page faults, additions to the page cache, and read-ahead. The file has a header,
+the text of trace_pipe and, if it is complete, the line END:
 
     # blkviz tracefs x86_64
     # device 8:0 8:1
         fio-812     (    810) [001] .....  2071.148213: sys_enter: NR 0 (3, 7f..., 1000, 0, 0, 0)
 
-The numbers of the devices are those of the traced one and its partitions. The clock is mono, that
-of block traces. The time of day is in the text, as a mark that the kernel has put a time to.
-Needs nothing but Python. tracefs_parse.py reads the file.
+The device numbers are those of the traced device and its partitions. The clock is mono, as in
+block traces. The wall clock is in the text as trace markers, to which the kernel adds its time.
+Requires only Python. tracefs_parse.py reads the file.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ END = "# end"
 WALL = "blkviz wall"
 PLACES = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 CALLS = ("raw_syscalls/sys_enter", "raw_syscalls/sys_exit")
-# The kernel's filter leaves those of other devices out.
+# A filter in the kernel leaves out events of other devices.
 OF_DEVICE = ("filemap/mm_filemap_fault", "filemap/mm_filemap_get_pages", "filemap/mm_filemap_add_to_page_cache",
              "readahead/page_cache_sync_ra")
-# io_uring_submit_sqe: the name until 6.2
+# io_uring_submit_sqe: name before Linux 6.3
 OF_URING = ("io_uring/io_uring_submit_req", "io_uring/io_uring_submit_sqe", "io_uring/io_uring_file_get",
             "io_uring/io_uring_complete")
 BUFFER_KB = 4096  # of each CPU
-PAUSE_S = 0.05    # in which the busiest CPU does not fill its buffer
+PAUSE_S = 0.05    # too short for the busiest CPU to fill its buffer
 CHUNK = 1 << 16
 
 
 def root() -> Path:
-    """Where tracefs is, or should be."""
+    """The mount point of tracefs."""
     places = [Path(place) for place in os.environ.get("BLKVIZ_TRACEFS", ":".join(PLACES)).split(":")]
     return next((place for place in places if is_folder(place / "instances")), places[0])
 
 
 def is_folder(path: Path) -> bool:
-    """Whether it is one that this user sees."""
+    """Whether the path is a folder that this user may see."""
     try:
         return path.is_dir()
     except OSError:
@@ -61,32 +61,32 @@ def is_folder(path: Path) -> bool:
 
 
 def missing() -> str:
-    """Why there can be no events here; empty if there can."""
+    """The reason why events cannot be recorded; empty if they can."""
     if platform.machine() not in syscall_table.MACHINES:
-        return f"the numbers of system calls of {platform.machine()} are not known"
+        return f"system call numbers of {platform.machine()} are unknown"
     if not is_folder(root() / "instances"):
-        return f"no tracefs in {root()}, or not for this user: as root, mount -t tracefs tracefs {PLACES[0]}"
+        return f"tracefs is not accessible in {root()}: as root, run mount -t tracefs tracefs {PLACES[0]}"
     if not is_folder(root() / "events" / CALLS[0]):
-        return "this kernel has no events of system calls"
+        return "this kernel has no system call events"
     return ""
 
 
 def file_of(base: Path) -> Path:
-    """Where the events of a recording are."""
+    """The file with the tracefs events of a recording."""
     return base.with_name(base.name + SUFFIX)
 
 
 @contextlib.contextmanager
 def recorded(base: Path, devices: list[str]) -> Iterator[str]:
-    """Record meanwhile; gives the systems whose events there are, as "raw_syscalls, filemap".
+    """Record events in the context; yields their event systems, as "raw_syscalls, filemap".
 
-    `devices`: MAJOR:MINOR, the traced one first. Afterwards no instance is left, whatever happens,
-    and no file if there is no trace (ToolError).
+    `devices`: MAJOR:MINOR, the traced device first. The instance is always removed afterwards, and
+    the file too if there is no trace (ToolError).
     """
     part = base.with_name(f".{base.name}{SUFFIX}.part")
     keep = False
     try:
-        # no buffer: what could be written is there when the disk is full
+        # unbuffered: when the disk is full, the file has all that could be written
         with part.open("wb", buffering=0) as out, instance() as folder:
             out.write(f"# blkviz tracefs {platform.machine()}\n# device {' '.join(devices)}\n".encode())
             copier = Copier(folder / "trace_pipe", out)
@@ -105,30 +105,30 @@ def recorded(base: Path, devices: list[str]) -> Iterator[str]:
             part.replace(file_of(base))
         part.unlink(missing_ok=True)
     if copier.error:
-        raise ToolError(f"tracefs events: {os_error(copier.error)}: what came before is in {file_of(base)}")
+        raise ToolError(f"tracefs events: {os_error(copier.error)}: earlier events are in {file_of(base)}")
 
 
 @contextlib.contextmanager
 def instance() -> Iterator[Path]:
-    """A new instance, removed with all that it has switched on."""
+    """A new instance; removing it afterwards switches its events off."""
     folder = root() / "instances" / f"blkviz-{os.getpid()}"
     if folder.exists():
-        raise ToolError(f"{folder} is left of a recording that was killed: rmdir it")
+        raise ToolError(f"{folder} is left over from a killed recording: rmdir it")
     try:
         folder.mkdir()
         yield folder
     except PermissionError as error:
-        raise ToolError(f"{error.filename}: {error.strerror}: run it as root") from None
+        raise ToolError(f"{error.filename}: {error.strerror}: run as root") from None
     finally:
         if folder.exists():
             folder.rmdir()
 
 
 def begin(folder: Path, devices: list[str], copier: int) -> list[str]:
-    """Switch the events on, but for the thread that reads them; returns the systems that they are of."""
+    """Switch the events on, except for those of the copier thread. Returns their event systems."""
     put(folder / "trace_clock", "mono")
     put(folder / "buffer_size_kb", str(BUFFER_KB))
-    # not in all kernels; without, the threads of a process are processes of their own
+    # missing in some kernels; without it each thread counts as a process
     with contextlib.suppress(ToolError):
         put(folder / "options/record-tgid", "1")
     numbers = " || ".join(f"id == {number}" for number in syscall_table.MACHINES[platform.machine()].values())
@@ -145,14 +145,14 @@ def begin(folder: Path, devices: list[str], copier: int) -> list[str]:
 
 
 def usable(event: Path) -> bool:
-    """Whether the kernel has it; what completes is known by its request, which 5.18 and before do not tell."""
+    """Whether the kernel has a usable event; before Linux 5.19 io_uring_complete lacks the request."""
     if event.name != "io_uring_complete":
         return event.is_dir()
     return event.is_dir() and " req;" in (event / "format").read_text()
 
 
 def of_device(device: str) -> str:
-    """The kernel's filter for files on a device, and for the device's own pages."""
+    """A filter for files on a device, and for the device's own pages."""
     major, minor = map(int, device.split(":"))
     number = major << 20 | minor
     return f"s_dev == {number} || i_ino == {number}"
@@ -170,25 +170,25 @@ def put(file: Path, text: str) -> None:
     except PermissionError:
         raise
     except OSError as error:
-        raise ToolError(f"{file}: {error.strerror}: this kernel does not take \"{text[:40]}\"") from None
+        raise ToolError(f"{file}: {error.strerror}: the kernel refuses \"{text[:40]}\"") from None
 
 
 def finish(folder: Path, copier: Copier) -> None:
-    """End the recording, with all that was recorded in the file."""
+    """Stop the recording after all events are in the file."""
     try:
         with contextlib.suppress(OSError, ToolError):
             put(folder / "trace_marker", f"{WALL} {time.time_ns()}")
             put(folder / "tracing_on", "0")
         copier.end()
     finally:
-        # an interrupt may have come before; of an open trace_pipe the instance cannot be removed
+        # again, in case of an interrupt: the instance cannot be removed while trace_pipe is open
         copier.end()
 
 
 class Copier(threading.Thread):
-    """Copies trace_pipe to a file, until it is told to end and there is no more.
+    """Copies trace_pipe to a file, until end() is called and the pipe is empty.
 
-    A poll() of trace_pipe would wait for half a buffer, so it sleeps.
+    It sleeps between reads, because poll() on trace_pipe waits until half the buffer is full.
     """
 
     def __init__(self, pipe: Path, out: FileIO) -> None:
@@ -198,7 +198,7 @@ class Copier(threading.Thread):
         self.error: OSError | None = None
 
     def end(self) -> None:
-        """Wait until all is copied."""
+        """Copy all remaining events, then stop."""
         self.ending.set()
         if self.ident is not None:
             self.join()

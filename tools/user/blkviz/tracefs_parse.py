@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reads BASE.tracefs (tracefs_capture.py): lines of trace_pipe, each an event.
+"""Parses BASE.tracefs (tracefs_capture.py): lines of trace_pipe, one event each.
 
-Nothing in it can make this fail: what cannot be read is left out and counted.
+No input makes the parser fail: it leaves out lines that it cannot parse, and counts them.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from .blktrace_format import device_number
 from .parse import Problem
 from .tracefs_capture import END, WALL
 
-# comm-tid (tgid) [cpu] flags seconds.microseconds: name: what; a name may have spaces, and it may
-# not be known whose thread it is, as (-------)
+# comm-tid (tgid) [cpu] flags seconds.microseconds: name: text; a comm may contain spaces, and an
+# unknown tgid is (-------)
 LINE = re.compile(r" *(.{0,64}?)-(\d{1,10}) +(?:\( *(\d{1,10}|-+)\) +)?\[(\d{1,6})\] +(?:\S+ +)?"
                   r"(\d{1,10})\.(\d{6}): ([^ :]+): (.*)")
 LOST = re.compile(r"CPU:(\d{1,6}) \[LOST (?:(\d{1,18}) )?EVENTS\]")
 ENTER = re.compile(r"NR (-?\d{1,9}) \(([0-9a-f]{1,16}(?:, [0-9a-f]{1,16}){5})\)$")
 LEAVE = re.compile(r"NR (-?\d{1,9}) = (-?\d{1,19})$")
-# dev=8:1 ino=1f ofs=4096-8191, or "dev 8:1 ino 1f pfn=0x1 ofs=4096"; of read-ahead index=1, in pages
+# dev=8:1 ino=1f ofs=4096-8191, or "dev 8:1 ino 1f pfn=0x1 ofs=4096"; for read-ahead index=1, in pages
 PAGES = re.compile(r"dev[ =](\d{1,4}):(\d{1,7}) ino[ =]([0-9a-f]{1,16})\b.*?\b(?:ofs=(\d{1,19})(?:-(\d{1,19}))?|"
                    r"index=(\d{1,16}) (?:req_count=(\d{1,16}))?)")
 URING = re.compile(r"ring \S+ req (\S+) user_data (\S+),")
@@ -34,7 +34,7 @@ MARK = re.compile(re.escape(WALL) + r" (\d{1,19})$")
 SUBMITTED = ("io_uring_submit_req", "io_uring_submit_sqe")
 CACHED = ("mm_filemap_get_pages", "mm_filemap_add_to_page_cache", "page_cache_sync_ra")
 FAULT = "mm_filemap_fault"
-# of read-ahead, whose event counts in pages; not told of the machine: with larger pages too little
+# read-ahead events count pages; the page size is not recorded: too small for machines with larger pages
 PAGE = 4096
 
 
@@ -42,10 +42,10 @@ PAGE = 4096
 class Event:
     """An event of a thread of the process `group`; `time` in ns of the monotonic clock, exact to a microsecond.
 
-    `what`: enter, leave, cache, ahead, fault, submit, file, complete; lost: on this CPU, before its next event.
-    `name`: of the system call, or the opcode of io_uring.
-    `values`: arguments; the result; device, inode, offset and length (0: not told); the descriptor.
-    `key`: a request of io_uring.
+    `what`: enter, leave, cache, ahead, fault, submit, file, complete; lost: events lost on this CPU before the next.
+    `name`: name of the system call, or opcode of the io_uring request.
+    `values`: arguments; result; device, inode, offset and length (0: unknown); or descriptor.
+    `key`: identifies an io_uring request.
     """
 
     time: int
@@ -61,7 +61,7 @@ class Event:
 
 @dataclass
 class Text:
-    """All of a file; `walls`: pairs of a time and what the wall clock said then, ns."""
+    """The contents of a file; `walls`: pairs of a time and the wall clock at that time, ns."""
 
     name: str
     machine: str = ""
@@ -72,27 +72,28 @@ class Text:
 
 
 def read(name: str, data: bytes) -> Text:
-    """The events, in the order of time."""
+    """Parse a file; the events are sorted by time."""
     found = Text(name)
-    # the kernel ends lines with \n alone, and names may have anything else
+    # lines end with \n only: names may contain all other line separators
     lines = data.decode("utf-8", "replace").split("\n")
     whole, cut = len(lines) > 1 and lines[-2] == END, lines.pop()
     reader = _Reader(found)
     for number, line in enumerate(lines, 1):
         reader.take(number, line)
     for event in found.events:
-        # the kernel gets to know a thread's process when it is scheduled
+        # the kernel learns the process of a thread when the thread is scheduled
         event.group = reader.owners.get(event.pid, event.pid)
     found.events.sort(key=lambda event: event.time)
     found.problems += reader.problems()
     if not whole:
         half = " in the middle of a line" if cut else ""
-        found.problems.append(Problem(name, f"ends{half} before the recording did: later system calls are missing"))
+        found.problems.append(Problem(name, f"the file ends{half} before the recording did: later system calls are "
+                                            "missing"))
     return found
 
 
 class _Reader:
-    """Goes through the lines."""
+    """Parses the lines."""
 
     def __init__(self, found: Text) -> None:
         self.found = found
@@ -109,7 +110,7 @@ class _Reader:
         if line.startswith("#"):
             known = self.head(line)
         elif lost := LOST.match(line):
-            # its time is that of the next event of this CPU
+            # its time is that of the next event on this CPU
             self.lost_of.add(int(lost[1]))
             self.lost += int(lost[2] or 1)
             known = True
@@ -120,7 +121,7 @@ class _Reader:
             self.first_bad = self.first_bad or number
 
     def head(self, line: str) -> bool:
-        """A line of ours."""
+        """A line of the header, or the end."""
         words = line.split()
         if words[1:3] == ["blkviz", "tracefs"] and len(words) == 4:
             self.found.machine = words[3]
@@ -188,11 +189,11 @@ class _Reader:
         return None
 
     def problems(self) -> list[Problem]:
-        said = []
+        texts = []
         if not self.names:
-            said.append("the kind of machine is missing or not known: no system calls")
+            texts.append("the machine type is missing or unknown: no system calls")
         if self.bad:
-            said.append(f"{self.bad} damaged line{'s' * (self.bad > 1)} left out, the first is line {self.first_bad}")
+            texts.append(f"{self.bad} damaged line{'s' * (self.bad > 1)} left out, the first is line {self.first_bad}")
         if self.lost:
-            said.append(f"{self.lost} events were lost while recording: system calls are missing")
-        return [Problem(self.found.name, text) for text in said]
+            texts.append(f"{self.lost} events were lost while recording: system calls are missing")
+        return [Problem(self.found.name, text) for text in texts]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""System calls and requests of io_uring, from the messages of VFS operations."""
+"""Builds system calls and io_uring requests from the messages of VFS operations."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .tables import NO_ENTER, NO_LEAVE, UNKNOWN, Calls, columns
 
 
 class Stacks:
-    """Puts entering and leaving together; calls of a process nest.
+    """Matches the enter and leave messages of each process; calls nest.
 
-    @start: of the trace, or of its messages, with which a call begins that was entered before
+    @start: start of the trace, or of its messages: a call that was entered before begins there
     """
 
     COLUMNS = ("pid", "op", "start", "end", "inode", "offset", "length", "result", "depth", "flags",
@@ -27,15 +27,15 @@ class Stacks:
         self.requests: dict[tuple[int, int], list[int]] = {}
 
     def switch(self, time: int, operations: frozenset[str]) -> None:
-        """From now on the trace tells of these: of others nothing, and what was entered before is not known."""
+        """From @time on the trace has messages of @operations only; calls of other operations end here."""
         self.start = time
-        told = {op for name, op in self.operations.items() if name.removeprefix("vfs_") in operations}
+        traced = {op for name, op in self.operations.items() if name.removeprefix("vfs_") in operations}
         for stack in self.stacks.values():
             for call in stack:
-                if call[1] not in told:
+                if call[1] not in traced:
                     call[3], call[9] = time, NO_LEAVE
                     self.entered[call[0], call[1]] -= 1
-            stack[:] = [call for call in stack if call[1] in told]
+            stack[:] = [call for call in stack if call[1] in traced]
 
     def take(self, event: int, time: int, pid: int, said: messages.Vfs) -> None:
         op = self.operations.setdefault(said.operation, len(self.operations))
@@ -52,7 +52,7 @@ class Stacks:
             self.calls.append(call)
             return
         depth = None
-        # Without the count, each that was not entered would look through all of a deep stack.
+        # The count avoids a search of the whole stack for each call that was not entered in the trace.
         if self.entered[pid, op]:
             depth = next(i for i in range(len(stack) - 1, -1, -1) if stack[i][1] == op)
         if depth is None:
@@ -60,7 +60,7 @@ class Stacks:
                     UNKNOWN, event]
             self.calls.append(call)
         else:
-            # What is above it on the stack was left in an event that is lost.
+            # The leave events of the calls above it on the stack were lost.
             for lost in stack[depth + 1:]:
                 lost[3], lost[9] = time, NO_LEAVE
                 self.entered[pid, lost[1]] -= 1
@@ -71,7 +71,7 @@ class Stacks:
         call[7] = said.values.get("ret", 0)
 
     def take_request(self, event: int, time: int, pid: int, op: int, said: messages.Vfs) -> None:
-        """Of io_uring: they end in any order, nobody is blocked meanwhile, so that one is drawn as within a call."""
+        """An io_uring request. They complete in any order and block no thread, so they are drawn at depth 1."""
         values = said.values
         if said.entering:
             self.requests[pid, values["req"]] = call = [
@@ -81,7 +81,7 @@ class Stacks:
             call[3], call[7], call[11] = time, values.get("ret", 0), event
 
     def result(self, end: int) -> Calls:
-        """All calls; what was not left ends with the trace."""
+        """All calls; a call without a leave message ends with the trace."""
         for call in self.calls:
             if call[3] == UNKNOWN:
                 call[3], call[9] = end, call[9] | NO_LEAVE

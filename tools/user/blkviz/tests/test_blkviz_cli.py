@@ -54,14 +54,14 @@ def test_pictures_are_written_and_the_same_every_time(trace: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize(("words", "says"), [
-    ((), "name a TRACE"),
+    ((), "no TRACE given"),
     (("nowhere",), "nowhere: no such file"),
-    (("TRACE", "--svg", "x.svg", "--from", "100"), "nothing between them"),
+    (("TRACE", "--svg", "x.svg", "--from", "100"), "empty range"),
     (("TRACE", "--svg", "x.svg", "--process", "nobody"), "no such process"),
-    (("TRACE", "--device", "sda"), "write MAJOR:MINOR"),
+    (("TRACE", "--device", "sda"), "give MAJOR:MINOR"),
     (("TRACE", "--device", "1:1"), "1:1"),
-    (("TRACE", "--reserved", "fast"), "write NAME=RATE"),
-    (("record", "sda"), "name a command"),
+    (("TRACE", "--reserved", "fast"), "give NAME=RATE"),
+    (("record", "sda"), "give a command after --"),
 ])
 def test_senseless_wishes_are_one_line_and_exit_2(
     trace: Path, tmp_path: Path, words: tuple[str, ...], says: str
@@ -191,7 +191,7 @@ def test_recording_that_cannot_be_written_is_an_error(machine: dict[str, str], t
     (tmp_path / "trace").write_bytes(b"")
     done = blkviz("record", "-o", tmp_path / "base", "-w", "0.1", "sdx", env=machine)
     assert done.returncode == 1
-    assert b"blktrace can write nothing there (setup_mmap: mmap: Invalid argument)" in done.stderr
+    assert b"blktrace cannot write there (setup_mmap: mmap: Invalid argument)" in done.stderr
 
 
 def test_notes_of_an_older_recording_do_not_stay(machine: dict[str, str], tmp_path: Path) -> None:
@@ -310,7 +310,7 @@ def test_record_on_a_kernel_without_messages_says_so(machine: dict[str, str], tm
     (tmp_path / "other/class/block/sdx/trace").mkdir(parents=True)
     (tmp_path / "other/class/block/sdx/trace/vfs").write_text("")
     done = blkviz("record", "-o", tmp_path / "base", "-w", "0.1", "sdx", env=machine)
-    assert done.returncode == 0 and b"the trace has requests only" in done.stderr
+    assert done.returncode == 0 and b"the trace will have requests only" in done.stderr
 
 
 def test_record_tells_what_blktrace_says(machine: dict[str, str], tmp_path: Path) -> None:
@@ -332,7 +332,7 @@ def test_live_serves_what_has_come_so_far(tmp_path: Path) -> None:
         address = re.search(rb"http://127\.0\.0\.1:\d+/", serving.stdout.readline())
         assert address
         url = address[0].decode()
-        assert "no event yet" in urllib.request.urlopen(url).read().decode()
+        assert "No events recorded yet" in urllib.request.urlopen(url).read().decode()
         # a record that is cut off at the end of what has come is no damage
         serving.stdin.write(data[:len(data) // 2 + 11])
         serving.stdin.flush()

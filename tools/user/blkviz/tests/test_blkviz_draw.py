@@ -103,7 +103,7 @@ def test_tokens_and_slack_are_those_of_the_trace(whole: dict[str, Any], found: M
     assert (values < 0).any() and sorted(late) == pytest.approx(sorted(values[values < 0]))
     draw.draw(found, tmp_path / "a.svg", "title", T0, T1, [])
     text = svg_text(tmp_path / "a.svg")
-    assert "tokens, MiB" in text and "slack, ms" in text and "too late" in text
+    assert "tokens, MiB" in text and "slack, ms" in text and "deadline missed" in text
 
 
 def test_head_moves_along_a_thin_line_under_the_marks(whole: dict[str, Any], found: Model) -> None:
@@ -239,6 +239,6 @@ def test_panels_are_those_of_the_processes(compose: Callable[..., dict[str, Any]
     # a range without such a message
     drawn = draw.compose(found, "the title", found.seconds + 1, found.seconds + 2, [])
     (slack,) = [axes for axes in drawn.axes if axes.get_label() == "slack"]
-    assert "no such message" in slack.texts[0].get_text()
+    assert "no such messages" in slack.texts[0].get_text()
     with pytest.raises(NoTraceError, match="no such process"):
         compose(found, ["nobody"])

@@ -489,7 +489,7 @@ def test_drops_that_blktrace_counted_are_told() -> None:
     writer = synth.Writer()
     writer.event(10, QUEUE)
     assert model.problems_of(built(writer, notes=Notes(dropped=30)))[0].startswith(
-        "30 events were dropped while recording, where is not known")
+        "30 events were dropped while recording, at unknown places")
     writer.lose(0, 12)
     writer.event(1000, QUEUE)
     assert model.problems_of(built(writer, notes=Notes(dropped=30)))[0].startswith(

@@ -190,7 +190,7 @@ def test_no_damage_makes_reading_fail() -> None:
 
 def test_a_file_of_another_kind_of_machine_says_that_it_has_no_calls() -> None:
     found = tracefs_parse.read("t", (HEAD.replace("x86_64", "vax") + enter(1, 7, READ, 3) + "# end\n").encode())
-    assert any("kind of machine" in str(problem) for problem in found.problems)
+    assert any("machine type" in str(problem) for problem in found.problems)
 
 
 def test_lost_events_are_told_and_are_where_their_cpu_goes_on() -> None:
@@ -369,7 +369,7 @@ def test_a_call_across_a_loss_is_left_out_and_counted(lossy: str) -> None:
     assert [one.split()[0] for one in said(trace)] == ["3000000", "3000001"]
     assert [problem.text for problem in trace.problems] == [
         "4 events were lost while recording: system calls are missing",
-        "1 system calls with an end that was lost are left out"]
+        "1 system calls whose beginning or end was lost are left out"]
 
 
 def test_after_a_loss_a_descriptor_may_be_of_another_file() -> None:
@@ -420,7 +420,7 @@ def test_another_clock_is_shifted_by_what_the_wall_clock_says(shift_s: int) -> N
     merged = tracefs_calls.merge(trace, read(text))
     assert said(merged) == [f"{start // US + 700} 7 enter vfs_read ino 31 len 10"]
     assert [problem.text for problem in merged.problems] == [
-        "its clock is not that of the block trace: system calls are placed by the wall clock, exact to some "
+        "its clock differs from that of the block trace: system calls are placed by the wall clock, to within some "
         "milliseconds"]
 
 
@@ -433,7 +433,7 @@ def test_events_of_another_time_are_left_out() -> None:
     late = enter(99_000_000, 7, READ, 3, 0, 10) + pages(99_000_001, 7)
     trace = tracefs_calls.merge(block_trace(), read(late))
     assert said(trace) == []
-    assert [problem.text for problem in trace.problems] == ["of another time than the block trace: left out"]
+    assert [problem.text for problem in trace.problems] == ["recorded at another time than the block trace: left out"]
 
 
 def test_who_has_no_request_gets_its_name_from_the_events() -> None:
@@ -540,7 +540,7 @@ def test_a_kernel_without_messages_is_recorded_by_tracefs_which_is_told(
 ) -> None:
     done = recorded(machine, "sdx", "--", "sh", "-c", "exit 7")
     assert done.returncode == 7, done.stderr
-    assert b"system calls: events of tracefs (raw_syscalls, filemap, readahead, io_uring)" in done.stderr
+    assert b"system calls: tracefs events (raw_syscalls, filemap, readahead, io_uring)" in done.stderr
     assert left(tmp_path) == ["base.blkviz.json", "base.tracefs"]
     text = (tmp_path / "base.tracefs").read_text()
     assert text == f"# blkviz tracefs {os.uname().machine}\n# device 8:48 8:49\n{ONE}# end\n"
@@ -627,13 +627,13 @@ def test_a_file_that_the_kernel_has_not_is_one_line_and_leaves_no_instance(
 
 
 @pytest.mark.parametrize(("lacks", "why"), [
-    ("tracing/instances", "mount -t tracefs"), ("tracing/events/raw_syscalls/sys_enter", "no events of system calls")])
+    ("tracing/instances", "mount -t tracefs"), ("tracing/events/raw_syscalls/sys_enter", "no system call events")])
 def test_a_machine_without_either_says_why_and_records_requests(
     machine: dict[str, str], tmp_path: Path, lacks: str, why: str
 ) -> None:
     (tmp_path / lacks).rename(tmp_path / "away")
     done = recorded(machine, "-w", "0.1", "sdx")
-    assert done.returncode == 0 and b"the trace has requests only" in done.stderr and why.encode() in done.stderr
+    assert done.returncode == 0 and b"the trace will have requests only" in done.stderr and why.encode() in done.stderr
     forced = recorded(machine, "--events", "tracefs", "-w", "0.1", "sdx")
     assert forced.returncode == 1 and why.encode() in forced.stderr
 
@@ -703,7 +703,7 @@ def test_events_are_found_beside_every_form_of_a_recording(tmp_path: Path) -> No
     (tmp_path / "sdx.tracefs").write_text(f"{HEAD}{ONE}")
     found, _ = trace_files.read([str(tmp_path)])
     assert found.problems == [Problem(str(tmp_path / "sdx.tracefs"),
-                                      "ends before the recording did: later system calls are missing")]
+                                      "the file ends before the recording did: later system calls are missing")]
 
 
 def test_devices_of_what_is_none_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

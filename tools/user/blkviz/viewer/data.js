@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reads the columns that html.py writes.
+// Decodes the columns that html.py writes.
 
 /**
- * Bytes of a base64 text.
+ * Decodes base64.
  * @param {string} text
  */
 function fromBase64(text) {
@@ -14,7 +14,7 @@ function fromBase64(text) {
 }
 
 /**
- * Undo deflate.
+ * Decompresses deflated data.
  * @param {Uint8Array<ArrayBuffer>} bytes
  */
 async function inflate(bytes) {
@@ -23,7 +23,7 @@ async function inflate(bytes) {
 }
 
 /**
- * A column from its planes of bytes: folded numbers, or differences of such.
+ * Decodes a column from its planes of bytes: zigzag-encoded numbers, or differences of these.
  * @param {Uint8Array} bytes @param {ColumnPlace} about
  */
 function column(bytes, about) {
@@ -57,7 +57,7 @@ function column(bytes, about) {
 }
 
 /**
- * All columns of a chunk, by name.
+ * Decodes all columns of a chunk, by name.
  * @param {string} text @param {Record<string, ColumnPlace>} columns
  */
 async function unpack(text, columns) {

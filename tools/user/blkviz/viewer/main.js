@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The page itself: rows, view, mouse and keys, filter, theme, and in live mode the news.
+// The page: rows, view, mouse and keys, filter, theme, and updates in live mode.
 
 const MOST_LANES = 40,
   FIRST_LANES = 12,
@@ -14,7 +14,7 @@ const filter = /** @type {HTMLInputElement} */ ($("filter"));
 const late = /** @type {HTMLInputElement} */ ($("late"));
 const started = performance.now();
 
-// trace, view and what is shown come with load()
+// load() sets trace, view and the selection
 const page = /** @type {Page} */ (
   /** @type {Partial<Page>} */ ({
     tooltip: new Tooltip($("tooltip")),
@@ -66,7 +66,7 @@ function buildRows() {
   for (const canvas of [page.overviewCanvas, page.axisCanvas]) canvas.style.height = "26px";
   page.overviewCanvas.setAttribute("role", "img");
   page.overviewCanvas.setAttribute("aria-label", "Throughput over the whole recording; the frame is the range shown");
-  page.overviewCanvas.title = "The whole recording: click or drag to go there";
+  page.overviewCanvas.title = "The whole recording: click or drag to move the view";
   add(time.info, "h2", "", "span").id = "range";
   add(time.info, "p", "", "cursor").id = "cursor";
   time.draw = () => {
@@ -95,7 +95,7 @@ function buildLane(lane) {
   });
   row.canvas.setAttribute(
     "aria-label",
-    `Time line of ${process.name} (${process.pid}): n and p go from request to request`,
+    `Time line of ${process.name} (${process.pid}): n and p select the next and previous request`,
   );
   const facts = document.createElement("div");
   row.info.prepend(facts);
@@ -152,7 +152,7 @@ function histogramsOf(row, name) {
 }
 
 /**
- * What draws a panel of the table in panels.py.
+ * The function that draws a panel of the table in panels.py.
  * @param {Panel} panel @returns {Painter}
  */
 function painterOf(panel) {
@@ -181,7 +181,7 @@ function seriesLegend(row, { name, values }) {
 }
 
 /**
- * Names with the line, or the mark, that each has.
+ * Adds a legend: the name of each process with its line or mark.
  * @param {HTMLElement} parent @param {{ name: string; pid: number }[]} processes @param {boolean} [marks]
  */
 function lineLegend(parent, processes, marks = false) {
@@ -222,7 +222,7 @@ function paintLegends() {
     cached: `cached, below ${formatSpan(cachedBelow)}`,
     sequential: `sequential, ${cachedBelow / 1e6} to ${formatSpan(seekAbove)}`,
     seek: `seek, above ${formatSpan(seekAbove)}`,
-    unfinished: "not whole: an end is missing",
+    unfinished: "unfinished: dispatch or completion missing",
   };
   $("legend").replaceChildren();
   KINDS.forEach((name, k) => {
@@ -248,7 +248,7 @@ function paintLegends() {
     s.g.fillRect(0, 0, 1.5, 14);
     s.g.fillRect(24.5, 0, 1.5, 14);
   }
-  add(entry, "span", page.trace.calls ? "in a system call" : "in a system call (this trace has no VFS messages)");
+  add(entry, "span", page.trace.calls ? "in a system call" : "in a system call (none in this trace: no VFS messages)");
 }
 
 /** @param {Context} g @param {number} k */
@@ -277,7 +277,7 @@ function showHead() {
   banner.className = head.problems.length ? "" : "hint";
   banner.replaceChildren();
   if (head.problems.length)
-    add(banner, "strong", "Not everything could be read or recorded: what is shown is the rest.");
+    add(banner, "strong", "Incomplete: some events could not be read or recorded.");
   if (lines.length === 1) add(banner, "div", lines[0]);
   else if (lines.length) {
     const list = add(banner, "ul");
@@ -407,7 +407,7 @@ function showFigures() {
   page.timings.firstFigures ||= performance.now() - started;
 }
 
-/** The line through all panels where the mouse is. */
+/** Draws the vertical line at the mouse through all panels. */
 function drawCursor() {
   for (const row of page.rows) {
     row.line ||= add(row.plot, "div");
@@ -542,7 +542,7 @@ function select(request) {
 }
 
 /**
- * What is at a point of a panel goes into the tooltip.
+ * Shows the item at a point of a panel in the tooltip.
  * @param {Row} row @param {number} x @param {number} y @param {MouseEvent} event
  */
 function point(row, x, y, { clientX, clientY }) {
@@ -602,7 +602,7 @@ function pointAtHead(row, x, y, clientX, clientY) {
   } else page.tooltip.hide();
 }
 
-/** Panels that say what is at a point. @type {Record<string, Pointer>} */
+/** Panels with tooltips. @type {Record<string, Pointer>} */
 const POINTERS = { position: pointAtHead, slices: pointAtSlice };
 
 /** @param {number} request @param {number} x @param {number} y */
@@ -617,7 +617,7 @@ function showRequest(request, x, y) {
 }
 
 /**
- * Next or previous request of the focused lane; brings it into view.
+ * Selects the next or previous request of the focused lane and brings it into view.
  * @param {number} direction
  */
 async function step(direction) {
@@ -730,7 +730,7 @@ late.addEventListener("change", () => {
 addEventListener("resize", () => changed());
 addEventListener("scroll", () => changed(), { passive: true });
 
-// --- beginning, and news ---
+// --- start and live updates ---
 
 /** @param {Head} data @param {(chunk: Chunk) => string} text */
 async function load(data, text) {
@@ -754,7 +754,7 @@ async function load(data, text) {
 }
 
 /**
- * In live mode the same time stays in view, or the end, if that was.
+ * After an update in live mode, keeps the same range in view, or follows the end if that was in view.
  * @param {Trace | undefined} before @param {Trace} trace
  */
 function moveView(before, trace) {
@@ -767,7 +767,7 @@ function moveView(before, trace) {
   else view.set(old.t0 + shift, old.t1 + shift);
 }
 
-/** Ask for the recording so far, again and again. */
+/** Requests the current recording repeatedly. */
 async function news() {
   let version = page.trace.head.version;
   while (page.trace.head.live) {
@@ -816,6 +816,6 @@ begin().catch((error) => {
   banner.hidden = false;
   banner.textContent =
     `This page could not be drawn: ${error.message}. ` +
-    "It needs a browser of 2023 or later (DecompressionStream).";
+    "It requires a browser from 2023 or later (DecompressionStream).";
   throw error;
 });

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// Colours, patterns and the drawing that several panels share. No meaning is in a
-// colour alone: kinds have patterns, line styles and marks, classes have rows and patterns.
+// Colours, patterns and drawing functions of several panels. Colour is never the only
+// distinction: kinds also have patterns, line styles and marks, classes have rows and patterns.
 
 /** @type {Record<string, number[]>} */
 const DASHES = { cached: [1.5, 2.5], sequential: [], seek: [7, 3], unfinished: [2, 6] };
 /** @type {number[][]} */
 const PROCESS_DASHES = [[], [6, 3], [2, 3], [9, 3, 2, 3], [4, 2, 1, 2], [12, 4]];
 
-/** The lines of the marks of a tile: from x, y to x, y. @type {Record<string, number[][]>} */
+/** The lines in the tile of a pattern: from x, y to x, y. @type {Record<string, number[][]>} */
 const TILES = {
   rows: [
     [0, 2, 8, 2],
@@ -36,11 +36,11 @@ const theme = {
   patterns: {},
   /** The pixels of a pattern's tile. @type {Record<string, Uint32Array>} */
   tiles: {},
-  /** A pixel of a colour. @type {Record<string, number>} */
+  /** A pixel of a kind's colour. @type {Record<string, number>} */
   pixels: {},
   /** The colours of the classes. @type {string[]} */
   classes: [],
-  /** Read the colours from the style sheet; make the patterns anew. */
+  /** Reads the colours from the style sheet and creates the patterns. */
   load() {
     const style = getComputedStyle(document.documentElement);
     const names =
@@ -72,14 +72,14 @@ const theme = {
 /** @param {HTMLCanvasElement} canvas */
 function contextOf(canvas) {
   const g = canvas.getContext("2d");
-  if (!g) throw new Error("canvases cannot be drawn on");
+  if (!g) throw new Error("the browser cannot draw on a canvas");
   return g;
 }
 
 /** @param {HTMLCanvasElement} drawn */
 function patternOf(drawn) {
   const made = contextOf(drawn).createPattern(drawn, "repeat");
-  if (!made) throw new Error("there are no patterns");
+  if (!made) throw new Error("the browser has no canvas patterns");
   return made;
 }
 
@@ -87,7 +87,7 @@ function patternOf(drawn) {
 const pattern = (colour, marks) => patternOf(tile(colour, marks));
 
 /**
- * A tile to fill with, eight pixels wide and high: something of the colour, and marks of it.
+ * A tile of a pattern, eight pixels wide and high: marks on a light background of the same colour.
  * @param {string} colour @param {string} marks
  */
 function tile(colour, marks) {
@@ -116,7 +116,7 @@ function tile(colour, marks) {
 }
 
 /**
- * What was set pixel by pixel, over what is there: many times faster than as many rectangles.
+ * Draws an image over the canvas: many times faster than a rectangle for each pixel.
  * @param {Context} g @param {ImageData} image
  */
 function paintImage(g, image) {
@@ -127,7 +127,7 @@ function paintImage(g, image) {
 }
 
 /**
- * A canvas as large as its place, cleared; null while it is not visible.
+ * Resizes a canvas to its place and clears it; returns null while it is not visible.
  * @param {HTMLCanvasElement} canvas
  */
 function surface(canvas) {
@@ -150,7 +150,7 @@ function surface(canvas) {
 }
 
 /**
- * The round step of a scale that has about this number of steps.
+ * A round step for a scale with about this number of steps.
  * @param {number} range @param {number} count
  */
 function niceStep(range, count) {
@@ -168,7 +168,7 @@ function ticks(low, high, count) {
 }
 
 /**
- * Lines of time through a panel.
+ * Draws the vertical grid lines of a panel.
  * @param {Context} g @param {View} view @param {number} width @param {number} height
  */
 function timeGrid(g, view, width, height) {
@@ -184,7 +184,7 @@ function timeGrid(g, view, width, height) {
 }
 
 /**
- * Where events were lost: hatched, at least three pixels wide.
+ * Hatches the times where events were lost, at least three pixels wide.
  * @param {Context} g @param {Trace} trace @param {View} view @param {number} width @param {number} height
  * @param {boolean} labelled
  */
@@ -207,7 +207,7 @@ function lostBands(g, trace, view, width, height, labelled) {
 }
 
 /**
- * A small mark whose shape is the kind's.
+ * Draws a small mark; its shape depends on the kind.
  * @param {Context} g @param {number} kind @param {number} x @param {number} y @param {number} size
  */
 function mark(g, kind, x, y, size) {
@@ -230,7 +230,7 @@ function mark(g, kind, x, y, size) {
 }
 
 /**
- * A label with the paper behind it, so that it can be read over lines.
+ * Draws a label with a background, so that it is legible over lines.
  * @param {Context} g @param {string} text @param {number} x @param {number} y @param {string} colour
  */
 function label(g, text, x, y, colour) {

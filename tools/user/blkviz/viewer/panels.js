@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The panels. Each draws [view.t0, view.t1] into a canvas; some can be pointed at.
+// The panels. Each draws [view.t0, view.t1] into a canvas; some have tooltips.
 
 const LANE_TOP = 9,
   LANE_BOTTOM = 7,
@@ -9,7 +9,7 @@ const LANE_TOP = 9,
 
 class View {
   /**
-   * All of a recording but its empty beginning, which can be moved to.
+   * Shows the recording from its first event; the time before can be reached by panning.
    * @param {Trace} trace
    */
   constructor({ begin, duration }) {
@@ -30,7 +30,7 @@ class View {
     return this.t1 - this.t0;
   }
   /**
-   * Show [t0, t1], kept within the trace and not below 1 us.
+   * Shows [t0, t1], limited to the trace and to at least 1 us.
    * @param {number} t0 @param {number} t1
    */
   set(t0, t1) {
@@ -43,7 +43,7 @@ class View {
 }
 
 /**
- * Rows by process, in their order.
+ * Groups rows by process, in their order.
  * @param {Float64Array} pids
  */
 function rowsByPid(pids) {
@@ -75,7 +75,7 @@ function drawLane(canvas, trace, lane, view, selected) {
 }
 
 /**
- * Time in system calls: blue by how much of a pixel it fills, with grey borders where there is room.
+ * Draws system calls: the more of a pixel they fill, the deeper the blue; with grey borders where there is room.
  * @param {Surface} s @param {Trace} trace @param {Lane} lane @param {View} view
  */
 function drawCalls(s, trace, lane, view) {
@@ -148,9 +148,9 @@ function drawLaneSlices(s, trace, lane, view) {
 }
 
 /**
- * Requests from dispatch (top) to completion (bottom); neighbours of a kind are joined. A column of pixels with too
- * many for lines is divided as its requests are, and so is each of a lane with more of them than pixels: lines
- * would show the kind that is drawn last, and slowly.
+ * Draws requests from dispatch (top) to completion (bottom); adjacent requests of a kind are joined. A column of
+ * pixels with too many requests for lines is divided in proportion to the kinds, as is each column of a lane with
+ * more requests than pixels: lines would be slow and would only show the kind that is drawn last.
  * @param {Surface} s @param {Trace} trace @param {Lane} lane @param {View} view
  */
 function drawRequests(s, trace, lane, view) {
@@ -199,7 +199,7 @@ function drawRequests(s, trace, lane, view) {
 }
 
 /**
- * A cross where the data of a request came after its deadline.
+ * Draws a cross at the end of each request that missed its deadline.
  * @param {Surface} s @param {Trace} trace @param {Int32Array} rows @param {View} view
  */
 function paintLate({ g, height }, trace, rows, view) {
@@ -216,7 +216,7 @@ function paintLate({ g, height }, trace, rows, view) {
 }
 
 /**
- * How many short requests are dispatched in each column of pixels: of each kind, and of all.
+ * Counts the short requests dispatched in each column of pixels: of each kind, and in total.
  * @param {Trace} trace @param {Int32Array} rows @param {View} view @param {number} width
  */
 function requestColumns(trace, rows, view, width) {
@@ -238,7 +238,7 @@ function requestColumns(trace, rows, view, width) {
 }
 
 /**
- * Each column of more than `most` from top to bottom: the parts of the kinds that it has, none of them invisible.
+ * Divides each column with more than `most` requests in proportion to their kinds, at least a pixel for each.
  * @param {Context} g @param {RequestColumns} columns @param {number} most @param {number} top
  * @param {number} bottom
  */
@@ -255,7 +255,7 @@ function paintColumns(g, { kinds, all }, most, top, bottom) {
       const count = kinds[k][x];
       if (!count) continue;
       left -= count;
-      // a pixel at least is left for each of the others
+      // leave at least a pixel for each of the others
       const others = kinds.slice(k + 1).filter((counts) => counts[x]).length;
       const end = Math.min(bottom - others, y + Math.max(1, Math.round(((bottom - y) * count) / (count + left))));
       for (; y < end; y++) pixels[y * all.length + x] = tiles[k][((y & 7) << 3) | (x & 7)];
@@ -319,7 +319,7 @@ function drawSelected(s, trace, i, view) {
 }
 
 /**
- * The request whose line is nearest to a point of a lane, or -1.
+ * Finds the request whose line is nearest to a point of a lane, or -1.
  * @param {Trace} trace @param {Lane} lane @param {View} view @param {number} x @param {number} y
  * @param {number} height
  */
@@ -344,7 +344,7 @@ function requestAt(trace, lane, view, x, y, height) {
 }
 
 /**
- * The innermost call of a process at a time, or -1.
+ * Finds the innermost call of a process at a time, or -1.
  * @param {Trace} trace @param {Lane} lane @param {number} time @param {number} [slack]
  */
 function callAt(trace, lane, time, slack = 0) {
@@ -407,7 +407,7 @@ function driveKind({ head }, bin) {
 // --- head position (part 4) ---
 
 /**
- * Where a sector is in a panel of this height.
+ * Maps sectors to vertical positions in a panel of this height.
  * @param {Trace} trace @param {number} height
  */
 function headScale(trace, height) {
@@ -481,14 +481,14 @@ function drawHead(canvas, trace, view, shown) {
 }
 
 /**
- * Points, too many to be more than a pixel each; the kinds differ by their size as well.
+ * Draws points, too many for marks; the kinds also differ by their size.
  * @param {Context} g @param {Uint8Array} points @param {number} columns @param {number} rows
  */
 function headPoints(g, points, columns, rows) {
   const image = new ImageData(columns, rows),
     pixels = new Uint32Array(image.data.buffer),
     last = columns * (rows - 1) - 1;
-  /** @type {[number, number[]][]} the kinds, and what else each has of pixels */
+  /** @type {[number, number[]][]} the kinds, and the offsets of the further pixels of each */
   const sizes = [
     [UNFINISHED, []],
     [CACHED, []],
@@ -507,7 +507,7 @@ function headPoints(g, points, columns, rows) {
 }
 
 /**
- * Round positions of the head, and where they are in the panel.
+ * Round head positions and their vertical positions in the panel.
  * @param {Trace} trace @param {(sector: number) => number} y
  * @returns {[string, number][]}
  */
@@ -519,8 +519,8 @@ function sectorScale(trace, y) {
 }
 
 /**
- * The lowest and the highest sector of the completions of shown processes, of each piece of the time in view, and the
- * number of the first of them. As process_stats.head_band() in Python.
+ * The lowest and highest sector of the completions of the processes shown, for each period of the time in view, and
+ * the number of the first period. Like process_stats.head_band() in Python.
  * @param {Trace} trace @param {View} view @param {Uint8Array} shown
  */
 function headBand(trace, view, shown) {
@@ -564,7 +564,7 @@ function drawHeadBand(canvas, trace, view, shown) {
       bottom = y(sector);
     g.fillStyle = theme.patterns.BW;
     g.fillRect(x0, top, wide, bottom - top);
-    // also where lowest and highest are one line
+    // visible even where lowest and highest coincide
     g.fillStyle = theme.colours.bw;
     g.fillRect(x0, top - 1, wide, 1.5);
     g.fillRect(x0, bottom, wide, 1.5);
@@ -654,7 +654,7 @@ function drawSlices(canvas, trace, view, shown) {
 }
 
 /**
- * Where CFQ waited for the next request of a queue, and where a queue was preempted.
+ * Marks idle waits of CFQ for the next request of a queue, and preemptions.
  * @param {Context} g @param {Trace} trace @param {View} view @param {Uint8Array} shown @param {number} height
  */
 function drawIdles(g, trace, view, shown, height) {
@@ -680,7 +680,7 @@ function drawIdles(g, trace, view, shown, height) {
 // --- tokens and slack ---
 
 /**
- * Lines, or marks, of values by process; those below zero are marked with a cross.
+ * Draws values of each process as lines or marks; values below zero have a cross.
  * @param {HTMLCanvasElement} canvas @param {Trace} trace @param {View} view @param {Uint8Array} shown
  * @param {Panel} panel
  */
@@ -701,7 +701,7 @@ function drawSeries(canvas, trace, view, shown, { name, values: about }) {
   [...trace.seriesRows(name)].forEach(([pid, rows], rank) => {
     const place = trace.byPid.get(pid);
     if (place !== undefined && !shown[place]) return;
-    // a line begins with the message before the view and ends with the one behind it
+    // include the last message before the view and the first one after it
     const first = Math.max(0, lowerBound(rows.length, (k) => times[rows[k]] >= view.t0) - Number(asLine));
     const last = lowerBound(rows.length, (k) => times[rows[k]] > view.t1);
     for (let k = first; k < last; k++) {
@@ -729,7 +729,7 @@ function drawSeries(canvas, trace, view, shown, { name, values: about }) {
   g.moveTo(0, y(0));
   g.lineTo(width, y(0));
   g.stroke();
-  // bytes are counted in powers of 1024
+  // bytes are shown in powers of 1024
   /** @param {number} value */
   const format = (value) => (inBytes ? formatBytes(value) : formatSpan(value * 1000));
   const unit = inBytes ? 1024 ** Math.floor(Math.log2(high - low) / 10) : 1;
@@ -805,7 +805,7 @@ function seriesMarks(g, view, times, values, rows, y, rank) {
 // --- throughput (part 5) ---
 
 /**
- * Bytes completed in each step of time: of all shown processes, and of the first few.
+ * Counts the bytes completed in each step of time: of all processes shown, and of each of the first few.
  * @param {Trace} trace @param {View} view @param {Uint8Array} shown @param {number[]} few
  */
 function throughput(trace, view, shown, few) {
@@ -888,7 +888,7 @@ function drawThroughput(canvas, trace, view, shown, few) {
   });
   const promised = few.map((place, rank) => [place, rank, y(reserved[rank])]).filter(([, rank]) => reserved[rank]);
   for (const [, rank, at] of promised) {
-    // lines in one place take turns
+    // lines at the same height alternate their dashes
     const same = promised.filter(([, , other]) => Math.abs(other - at) < 2);
     g.strokeStyle = theme.colours[`p${rank % 6}`];
     g.lineWidth = 2.2;
@@ -915,7 +915,7 @@ function drawThroughput(canvas, trace, view, shown, few) {
   lostBands(g, trace, view, width, height, false);
 }
 
-/** What draws each panel of the table in panels.py that is not one of values. @type {Record<string, Painter>} */
+/** The functions that draw the panels of the table in panels.py, other than those of values. @type {Record<string, Painter>} */
 const PAINTERS = {
   position: drawHead,
   headband: drawHeadBand,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What is said about the thing that is pointed at: all events of a request, a call, a slice.
+// The tooltip: a request with all its events, a system call, or a time slice.
 
 /** @type {Record<number, string>} */
 const ERRORS = {
@@ -38,7 +38,7 @@ class Tooltip {
   }
 
   /**
-   * Show content made by `fill`, unless it is there already.
+   * Shows the tooltip, with contents from `fill` unless they are for the same key.
    * @param {string} key @param {number} x @param {number} y
    * @param {(element: HTMLElement, still: () => boolean) => void | Promise<void>} fill
    */
@@ -65,7 +65,7 @@ class Tooltip {
 }
 
 /**
- * A new child of an element.
+ * Appends a new child to an element.
  * @template {keyof HTMLElementTagNameMap} K
  * @param {HTMLElement} parent @param {K} tag @param {string} [text] @param {string} [className]
  * @returns {HTMLElementTagNameMap[K]}
@@ -108,21 +108,21 @@ function requestFacts(trace, i) {
     facts = [];
   facts.push(`by ${processName(trace, trace.processes[c["r.process"][i]].pid)}`);
   if (c["r.in_queue"][i] >= 0) facts.push(`queue to dispatch ${formatSpan(c["r.in_queue"][i])}`);
-  if (flags & 1) facts.push("its dispatch is not in the trace");
-  else if (flags & 2) facts.push("in the drive when the trace ends");
-  else if (flags & 4) facts.push("its completion was lost");
+  if (flags & 1) facts.push("dispatch not in the trace");
+  else if (flags & 2) facts.push("still in the drive at the end of the trace");
+  else if (flags & 4) facts.push("completion event lost");
   else facts.push(`dispatch to completion ${formatSpan(c["r.in_drive"][i])}`);
   if (c["r.cls"][i]) facts.push(`class ${head.classes[c["r.cls"][i]]}`);
   const slack = c["r.slack"][i];
-  if (slack < 0) facts.push(`${formatSpan(-slack)} after its deadline`);
-  else if (slack) facts.push(`${formatSpan(slack)} before its deadline`);
+  if (slack < 0) facts.push(`deadline missed by ${formatSpan(-slack)}`);
+  else if (slack) facts.push(`deadline met, slack ${formatSpan(slack)}`);
   const error = c["r.error"][i];
   if (error) facts.push(`error ${ERRORS[65536 - error] || 65536 - error}`);
   return facts.join(", ");
 }
 
 /**
- * All of a request: facts, then a table of its events.
+ * Fills the tooltip of a request: a summary, then a table of its events.
  * @param {HTMLElement} element @param {Trace} trace @param {number} i @param {() => boolean} still
  * @param {() => void} close
  */
@@ -168,7 +168,7 @@ function callTitle(trace, i) {
   ]) {
     if (c[`c.${name}`][i] >= 0) words.push(`${word} ${c[`c.${name}`][i]}`);
   }
-  words.push(flags & 2 ? "(not left in this trace)" : `ret ${c["c.result"][i]}`, formatSpan(c["c.lasts"][i]));
+  words.push(flags & 2 ? "(no end in this trace)" : `ret ${c["c.result"][i]}`, formatSpan(c["c.lasts"][i]));
   return words.join(" ");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The trace in the page: columns, the order of completions, one lane a process,
-// and the figures of a range of time. Times are ns from the first event.
+// The trace: columns, the order of completions, one lane per process, and the statistics
+// of a range of time. Times are ns from the first event.
 
 const CACHED = 0,
   SEQUENTIAL = 1,
@@ -14,18 +14,18 @@ const NOT_WHOLE = 7,
 const NO_ROWS = { rows: new Int32Array(0), longest: 0 };
 
 class Trace {
-  /** When each request was completed, and its kind. */
+  /** Time of completion and kind of each request. */
   completed = new Float64Array(0);
   kind = new Uint8Array(0);
   minSector = Infinity;
   maxSector = 0;
   callEnd = new Float64Array(0);
-  /** Requests in the order of their completions, and when those were. */
+  /** Requests in the order of completion, and the times of completion. */
   byCompletion = new Int32Array(0);
   completionTimes = new Float64Array(0);
   /** Rows of the series by process. @type {Record<string, Map<number, number[]>>} */
   series = {};
-  /** The second chunk, when it is there. @type {Promise<void> | undefined} */
+  /** Set while the second chunk loads or when it is loaded. @type {Promise<void> | undefined} */
   eventsReady = undefined;
   /** @type {Columns} */
   e = {};
@@ -98,7 +98,7 @@ class Trace {
   }
 
   /**
-   * The rows of each process of a series; the places of the processes choose colour and line.
+   * The rows of a series for each process, sorted by process; the position selects colour and line style.
    * @param {string} name
    */
   seriesRows(name) {
@@ -106,7 +106,7 @@ class Trace {
   }
 
   /**
-   * Rows of each process, in the order of time, and the longest of them.
+   * Collects the rows of each process, in the order of time, and the duration of the longest.
    * @param {"requests" | "calls"} what @param {Numbers} process @param {Numbers} start @param {Numbers} end
    */
   fillLanes(what, process, start, end) {
@@ -122,7 +122,7 @@ class Trace {
   }
 
   /**
-   * Which requests the lanes show: all, or those that missed their deadlines.
+   * Selects the requests that the lanes show: all, or those that missed their deadlines.
    * @param {boolean} lateOnly
    */
   draw(lateOnly) {
@@ -134,7 +134,7 @@ class Trace {
   }
 
   /**
-   * Rows of a lane that touch [t0, t1]: [first, last) in its order, some before t0 included.
+   * The range [first, last) of rows of a lane that may touch [t0, t1], including some before t0.
    * @param {Int32Array} rows @param {Numbers} start @param {number} longest @param {number} t0 @param {number} t1
    */
   range(rows, start, longest, t0, t1) {
@@ -145,7 +145,7 @@ class Trace {
   }
 
   /**
-   * What the table and the histograms of a lane show for [t0, t1].
+   * Computes the statistics and histograms of a lane for [t0, t1].
    * @param {Lane} lane @param {number} t0 @param {number} t1
    */
   figures(lane, t0, t1) {
@@ -197,7 +197,7 @@ class Trace {
   }
 
   /**
-   * The events of a request, oldest first; loads the second chunk when first asked.
+   * The events of a request, oldest first; the first call loads the second chunk.
    * @param {number} request
    */
   async eventsOf(request) {
@@ -239,7 +239,7 @@ class Trace {
   }
 }
 
-// Histogram of read(): three bins a decade from 10 us on; of the drive: 0.5 ms, cut at 20 ms.
+// Histogram of read(): three bins per decade from 10 us; of the time in the drive: bins of 0.5 ms, cut at 20 ms.
 const READ_BINS = 19,
   DRIVE_BINS = 40,
   DRIVE_BIN_NS = 500000;
@@ -250,7 +250,7 @@ function readBin(ns) {
 }
 
 /**
- * How much of [t0, t1] a process was there: see Process.time_in() in tables.py.
+ * How much of [t0, t1] a process was active: see Process.time_in() in tables.py.
  * @param {Process} process @param {number} t0 @param {number} t1
  */
 function timeIn(process, t0, t1) {
@@ -259,7 +259,7 @@ function timeIn(process, t0, t1) {
 }
 
 /**
- * The first i in [0, n) for which test(i), or n.
+ * The first i in [0, n) for which test(i) is true, or n.
  * @param {number} n @param {(i: number) => boolean} test
  */
 function lowerBound(n, test) {
@@ -273,7 +273,7 @@ function lowerBound(n, test) {
   return low;
 }
 
-// --- words for numbers ---
+// --- formatting of numbers ---
 
 /** @param {number} ns @param {number} [step] */
 function formatTime(ns, step = 0) {

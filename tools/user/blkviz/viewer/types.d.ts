@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the scripts of the page hand to each other; for the type checker only.
+// Types shared by the scripts of the page; for the type checker only.
 
 /** Columns of numbers by name, as html.py writes them. */
 type Columns = Record<string, Float64Array>;
 type Numbers = ArrayLike<number>;
 
-/** Where a column is in its chunk. */
+/** Position of a column in its chunk. */
 interface ColumnPlace {
   at: number;
   bytes: number;
@@ -29,7 +29,7 @@ interface Process {
   missed: number;
 }
 
-/** A row of the table in panels.py; `note` is said in place of what the trace has not. */
+/** A row of the table in panels.py; `note` is shown if the trace has no data for it. */
 interface Panel {
   name: string;
   title: string;
@@ -76,11 +76,11 @@ interface Lane {
   process: Process;
   place: number;
   requests: LaneRows;
-  drawn: LaneRows; // requests, or those of them that are asked for
+  drawn: LaneRows; // the selection of requests that is drawn
   calls: LaneRows;
 }
 
-/** What a lane shows of a range of time. */
+/** Statistics of a lane in a range of time. */
 interface Figures {
   bytes: number;
   requests: number;
@@ -111,7 +111,7 @@ interface TraceEvent {
 
 type Context = CanvasRenderingContext2D;
 
-/** What a canvas of the size of its place is drawn with. */
+/** A canvas with its drawing context and size. */
 interface Surface {
   g: Context;
   width: number;
@@ -120,7 +120,7 @@ interface Surface {
 
 type Painter = (canvas: HTMLCanvasElement, trace: Trace, view: View, shown: Uint8Array, few: number[]) => void;
 
-/** A row of the page: facts on the left, something drawn over the time on the right. */
+/** A row of the page: information on the left, a plot over time on the right. */
 interface Row {
   id: string;
   row: HTMLElement;
@@ -142,7 +142,7 @@ interface LaneRow extends Row {
 
 type Pointer = (row: Row, x: number, y: number, clientX: number, clientY: number) => void;
 
-/** What the page knows; trace, view and what is shown come with load(). */
+/** State of the page; load() sets trace, view and the selection. */
 interface Page {
   trace: Trace;
   view: View;
@@ -165,7 +165,7 @@ interface Page {
   timings: { draws: number[]; unpacked?: number; firstPicture?: number; firstFigures?: number };
 }
 
-/** A pan, or with Shift the choice of a range, that goes on. */
+/** A pan, or a selection of a range (with Shift), in progress. */
 interface Drag {
   x: number;
   t0: number;
@@ -175,7 +175,7 @@ interface Drag {
   from: number;
 }
 
-/** Neighbours of a kind: when the first and the last were dispatched, and completed. */
+/** Adjacent requests of a kind: times of the first and last dispatch and completion. */
 interface Run {
   k: number;
   d0: number;
@@ -184,7 +184,7 @@ interface Run {
   c1: number;
 }
 
-/** How many requests are dispatched in each column of pixels. */
+/** Number of requests dispatched in each column of pixels. */
 interface RequestColumns {
   kinds: Uint32Array[];
   all: Uint32Array;
