@@ -70,7 +70,7 @@ def random_story(seed: int, most: int = 12) -> Story:
 
 
 class Walk:
-    """A process that makes calls; each request is back before the next event, unless it is told otherwise.
+    """A process that makes calls; each request completes before the next event by default.
 
     @step: ns between two events; 0 is a clock that stands still
     @place: the sector of the request with a number

@@ -166,15 +166,16 @@ def test_commands_of_their_own_are_no_data() -> None:
 def test_a_trace_without_data_is_refused() -> None:
     story = Story()
     story.writer.request((0, MS, 2 * MS), 8, 4096, category=fmt.WRITE | fmt.DISCARD)
-    with pytest.raises(NoTraceError, match="no request for data among the trace's 1"):
+    with pytest.raises(NoTraceError, match="none of the 1 requests of the trace is for data"):
         story.work()
 
 
-@pytest.mark.parametrize(("name", "says"), [("barriers", "no note 'barrier'"), ("dependencies", "no messages of VFS")])
-def test_an_order_that_the_trace_does_not_tell_is_refused(name: str, says: str) -> None:
+@pytest.mark.parametrize(("name", "text"), [
+    ("barriers", "no messages 'barrier'"), ("dependencies", "no messages of VFS")])
+def test_an_order_that_the_trace_does_not_tell_is_refused(name: str, text: str) -> None:
     story = Story()
     story.writer.request((0, MS, 2 * MS), 8, 4096)
-    with pytest.raises(NoTraceError, match=says):
+    with pytest.raises(NoTraceError, match=text):
         orders.make(story.work(), name)
 
 
