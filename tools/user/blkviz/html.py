@@ -26,7 +26,7 @@ from .panels import BAND_NS, PANELS
 from .tables import Model
 
 HERE = Path(__file__).resolve().parent / "viewer"
-SCRIPTS = ("data.js", "trace.js", "paint.js", "panels.js", "tooltip.js", "main.js")
+SCRIPTS = ("data.js", "trace.js", "paint.js", "lanes.js", "panels.js", "tooltip.js", "main.js")
 NOTE_PIXELS = 24  # height of a panel that only has a note
 
 Column = NDArray[np.int64]

@@ -53,7 +53,7 @@ def test_pictures_are_written_and_the_same_every_time(trace: Path, tmp_path: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.png", "a.svg", "b.svg"]
 
 
-@pytest.mark.parametrize(("words", "says"), [
+@pytest.mark.parametrize(("words", "text"), [
     ((), "no TRACE given"),
     (("nowhere",), "nowhere: no such file"),
     (("TRACE", "--svg", "x.svg", "--from", "100"), "empty range"),
@@ -64,12 +64,12 @@ def test_pictures_are_written_and_the_same_every_time(trace: Path, tmp_path: Pat
     (("record", "sda"), "give a command after --"),
 ])
 def test_senseless_wishes_are_one_line_and_exit_2(
-    trace: Path, tmp_path: Path, words: tuple[str, ...], says: str
+    trace: Path, tmp_path: Path, words: tuple[str, ...], text: str
 ) -> None:
     done = blkviz(*(trace if word == "TRACE" else word for word in words), cwd=tmp_path)
     assert done.returncode == 2
     lines = done.stderr.decode().strip().splitlines()
-    assert len(lines) == 1 and lines[0].startswith("blkviz: ") and says in lines[0]
+    assert len(lines) == 1 and lines[0].startswith("blkviz: ") and text in lines[0]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -222,7 +222,7 @@ def test_another_node_of_a_device_is_known_by_its_number(tmp_path: Path, monkeyp
 
 
 def test_a_refused_mask_is_named(machine: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel says no more than EINVAL, and not of which file."""
+    """The kernel returns only EINVAL, without a file name."""
     write = Path.write_text
 
     def refuse(path: Path, text: str) -> int:

@@ -233,7 +233,7 @@ def test_reservations_are_lines_of_their_process(whole: dict[str, Any], found: M
 def test_panels_are_those_of_the_processes(compose: Callable[..., dict[str, Any]], found: Model) -> None:
     axes = compose(found, ["S0"])
     assert [name for name in axes if "-" not in name] == [panel.name for panel in PANELS]
-    # only the lowest says the time
+    # only the lowest panel has a time axis
     assert axes["throughput"].get_xlabel() == "seconds" and not axes["position"].get_xlabel()
     assert [text.get_text() for text in axes["throughput"].get_xticklabels() if text.get_visible()]
     # a range without such a message

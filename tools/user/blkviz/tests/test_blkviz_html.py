@@ -193,8 +193,8 @@ def event_rows(found: model.Model, i: int) -> list[dict[str, str]]:
     return rows
 
 
-def spoken(text: str, what: str) -> float:
-    """The time, in ns, that a tooltip tells of something."""
+def time_of(text: str, what: str) -> float:
+    """A time in the text of a tooltip, in ns."""
     match = re.search(rf"{what} ([0-9.]+) (ns|µs|ms|s)\b", text)
     assert match, text
     return float(match[1]) * {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}[match[2]]
@@ -274,7 +274,7 @@ def test_legend_has_what_is_drawn(show: Callable[..., Any], found: model.Model) 
     for row, at_the_edge in (("#tokens", True), ("#slack", False)):
         counts = [coloured(tab, row, ("p0",), left=left, canvas=".info canvas")["p0"] for left in (0, 25)]
         assert counts[0] > 3 and bool(counts[1]) == at_the_edge, (row, counts)
-    # the filter makes the panels anew
+    # the filter creates the panels again
     tab.fill("#filter", "s")
     for row in ("#tokens", "#slack", "#throughput"):
         assert coloured(tab, row, ("p0",), left=0, canvas=".info canvas")["p0"] > 3, row
@@ -515,8 +515,8 @@ def test_tooltip_has_all_of_a_request(show: Callable[..., Any], found: model.Mod
         queued, driven = int(requests.dispatched[i] - requests.queued[i]), done - sent
         assert after["D"] - after["Q"] == pytest.approx(queued, abs=101)
         assert after["C"] - after["D"] == pytest.approx(driven, abs=101)
-        assert spoken(text, "queue to dispatch") == pytest.approx(queued, rel=0.006)
-        assert spoken(text, "dispatch to completion") == pytest.approx(driven, rel=0.006)
+        assert time_of(text, "queue to dispatch") == pytest.approx(queued, rel=0.006)
+        assert time_of(text, "dispatch to completion") == pytest.approx(driven, rel=0.006)
         assert model.KINDS[int(requests.kind()[i])] in text.split("\n")[1]
         tab.mouse.move(box["x"] - 20, box["y"])
         assert tab.locator("#tooltip").is_hidden()

@@ -73,17 +73,17 @@ def block_trace(*queued: tuple[int, int], wall: int = 1_700_000_000, last: int =
     return parse.parse([Source("sdx.blktrace.0", writer.together())])
 
 
-def said(trace: Trace) -> list[str]:
+def messages_of(trace: Trace) -> list[str]:
     """The messages, with the time in us and the thread."""
     events = trace.events
     return [f"{int(events.time[i]) // US} {events.pid[i]} {events.text(i)}" for i in range(len(events))
             if events.action[i] == fmt.NOTE_MESSAGE]
 
 
-def told(text: str, *queued: tuple[int, int]) -> list[str]:
+def converted(text: str, *queued: tuple[int, int]) -> list[str]:
     trace = tracefs_calls.merge(block_trace(*queued), read(text))
     assert trace.problems == []
-    return said(trace)
+    return messages_of(trace)
 
 
 def built(text: str, *queued: tuple[int, int]) -> model.Model:
@@ -225,7 +225,7 @@ def test_every_number_has_a_call_and_every_call_a_number() -> None:
 
 def test_a_read_that_has_pages_of_the_device_in_hand_is_told_with_its_inode() -> None:
     text = enter(2_000_000, 7, PREAD, 3, 0x7f00, 65536, 8192) + pages(2_000_010, 7) + leave(2_000_500, 7, PREAD, 65536)
-    assert told(text) == ["2000000 7 enter vfs_read ino 31 off 8192 len 65536",
+    assert converted(text) == ["2000000 7 enter vfs_read ino 31 off 8192 len 65536",
                           "2000500 7 leave vfs_read ino 31 ret 65536"]
 
 
@@ -234,14 +234,14 @@ def test_other_calls_on_the_same_open_file_are_told_and_those_on_others_are_not(
             + enter(2_000_010, 7, READ, 4, 0, 10) + leave(2_000_011, 7, READ, 10)
             + enter(2_000_020, 7, READ, 3, 0, 10) + pages(2_000_021, 7) + leave(2_000_022, 7, READ, 10)
             + enter(2_000_030, 8, READ, 3, 0, 10) + leave(2_000_031, 8, READ, 10))
-    assert [one.split()[0] for one in told(text)] == ["2000000", "2000001", "2000020", "2000022"]
+    assert [one.split()[0] for one in converted(text)] == ["2000000", "2000001", "2000020", "2000022"]
 
 
 def test_threads_of_a_process_share_their_descriptors() -> None:
     text = (enter(2_000_000, 7, READ, 3, 0, 10, group=6) + pages(2_000_001, 7, group=6)
             + leave(2_000_002, 7, READ, 10, group=6)
             + enter(2_000_010, 8, WRITE, 3, 0, 10, group=6) + leave(2_000_011, 8, WRITE, 10, group=6))
-    assert "2000010 8 enter vfs_write ino 31 len 10" in told(text)
+    assert "2000010 8 enter vfs_write ino 31 len 10" in converted(text)
 
 
 def test_the_process_of_a_thread_is_known_from_any_of_its_lines() -> None:
@@ -249,7 +249,7 @@ def test_the_process_of_a_thread_is_known_from_any_of_its_lines() -> None:
     assert "(-------)" in unknown
     text = (enter(2_000_000, 7, READ, 3, 0, 10, group=6) + pages(2_000_001, 7, group=6)
             + leave(2_000_002, 7, READ, 10, group=6) + unknown + leave(2_000_011, 8, WRITE, 10, group=6))
-    assert "2000010 8 enter vfs_write ino 31 len 10" in told(text)
+    assert "2000010 8 enter vfs_write ino 31 len 10" in converted(text)
 
 
 @pytest.mark.parametrize("ends", [
@@ -261,7 +261,7 @@ def test_the_process_of_a_thread_is_known_from_any_of_its_lines() -> None:
 def test_what_is_closed_or_opened_anew_is_another_file(ends: str) -> None:
     text = (enter(2_000_000, 7, READ, 3, 0, 10) + pages(2_000_001, 7) + leave(2_000_002, 7, READ, 10) + ends
             + enter(2_000_020, 7, READ, 3, 0, 10) + leave(2_000_021, 7, READ, 10))
-    assert [one.split()[0] for one in told(text)] == ["2000000", "2000002"]
+    assert [one.split()[0] for one in converted(text)] == ["2000000", "2000002"]
 
 
 def test_a_copy_of_a_descriptor_is_the_same_open_file() -> None:
@@ -269,15 +269,15 @@ def test_a_copy_of_a_descriptor_is_the_same_open_file() -> None:
     text = (enter(2_000_000, 7, OPEN, 0) + leave(2_000_001, 7, OPEN, 3) + enter(2_000_002, 7, DUP2, 3, 1)
             + leave(2_000_003, 7, DUP2, 1) + enter(2_000_004, 7, CLOSE, 3) + leave(2_000_005, 7, CLOSE, 0)
             + enter(2_000_020, 7, WRITE, 1, 0, 10) + pages(2_000_021, 7) + leave(2_000_022, 7, WRITE, 10))
-    assert told(text)[:2] == ["2000000 7 enter vfs_open ino 31", "2000001 7 leave vfs_open ino 31 ret 3"]
+    assert converted(text)[:2] == ["2000000 7 enter vfs_open ino 31", "2000001 7 leave vfs_open ino 31 ret 3"]
 
 
 def test_an_open_is_told_when_its_file_turns_out_to_be_on_the_device() -> None:
     text = (enter(2_000_000, 7, OPEN, 0) + leave(2_000_001, 7, OPEN, 3)
             + enter(2_000_002, 7, OPEN, 0) + leave(2_000_003, 7, OPEN, 4)
             + enter(2_000_020, 7, READ, 3, 0, 10) + pages(2_000_021, 7) + leave(2_000_022, 7, READ, 10))
-    assert told(text)[:2] == ["2000000 7 enter vfs_open ino 31", "2000001 7 leave vfs_open ino 31 ret 3"]
-    assert len(told(text)) == 4
+    assert converted(text)[:2] == ["2000000 7 enter vfs_open ino 31", "2000001 7 leave vfs_open ino 31 ret 3"]
+    assert len(converted(text)) == 4
 
 
 def test_a_call_within_which_its_thread_queues_a_request_is_told() -> None:
@@ -285,7 +285,7 @@ def test_a_call_within_which_its_thread_queues_a_request_is_told() -> None:
     text = (enter(2_000_000, 7, READ, 3, 0, 10) + leave(2_000_002, 7, READ, 10)
             + enter(2_000_010, 7, STATX, 3) + leave(2_000_012, 7, STATX, 0)
             + enter(2_000_020, 7, STATX, 3) + leave(2_000_022, 7, STATX, 0))
-    assert told(text, (2_000_001, 7), (2_000_011, 7), (2_000_021, 8)) == [
+    assert converted(text, (2_000_001, 7), (2_000_011, 7), (2_000_021, 8)) == [
         "2000000 7 enter vfs_read len 10", "2000002 7 leave vfs_read ret 10",
         "2000010 7 enter vfs_stat", "2000012 7 leave vfs_stat ret 0"]
 
@@ -294,20 +294,20 @@ def test_pages_of_another_device_and_of_the_device_itself() -> None:
     own = 8 << 20 | 48
     text = (enter(2_000_000, 7, READ, 3, 0, 10) + pages(2_000_001, 7, device="8:1") + leave(2_000_002, 7, READ, 10)
             + enter(2_000_010, 7, READ, 4, 0, 10) + pages(2_000_011, 7, own, "0:9") + leave(2_000_012, 7, READ, 10))
-    assert told(text) == ["2000010 7 enter vfs_read len 10", "2000012 7 leave vfs_read ret 10"]
+    assert converted(text) == ["2000010 7 enter vfs_read len 10", "2000012 7 leave vfs_read ret 10"]
 
 
 def test_a_fault_within_a_call_does_not_make_its_file_one_of_the_device() -> None:
     fault = line(2_000_001, 7, "mm_filemap_fault", "dev=8:49 ino=1f ofs=8192")
     text = enter(2_000_000, 7, WRITE, 5, 0, 10) + fault + pages(2_000_002, 7) + leave(2_000_005, 7, WRITE, 10)
-    assert told(text, (2_000_003, 7)) == ["2000001 7 at vfs_fault ino 31 off 8192 len 4096"]
+    assert converted(text, (2_000_003, 7)) == ["2000001 7 at vfs_fault ino 31 off 8192 len 4096"]
 
 
 def test_who_waits_for_asynchronous_io_of_the_device_is_told() -> None:
     text = (enter(2_000_000, 7, IO_SUBMIT, 0x7f12, 1) + leave(2_000_002, 7, IO_SUBMIT, 1)
             + enter(2_000_010, 7, IO_GETEVENTS, 0x7f12, 1) + leave(2_000_900, 7, IO_GETEVENTS, 1)
             + enter(2_001_000, 7, IO_GETEVENTS, 0x8888, 1) + leave(2_001_001, 7, IO_GETEVENTS, 1))
-    assert [one.split()[3] for one in told(text, (2_000_001, 7))] == [
+    assert [one.split()[3] for one in converted(text, (2_000_001, 7))] == [
         "io_submit", "io_submit", "io_getevents", "io_getevents"]
 
 
@@ -333,7 +333,7 @@ def test_requests_of_io_uring_end_in_any_order_in_any_thread() -> None:
 
 def test_a_call_from_before_the_recording_begins_with_it() -> None:
     text = pages(2_000_001, 7) + leave(2_000_002, 7, READ, 10) + leave(2_000_003, 8, READ, 10)
-    assert told(text) == ["2000002 7 leave vfs_read ino 31 ret 10"]
+    assert converted(text) == ["2000002 7 leave vfs_read ino 31 ret 10"]
     calls = built(text).calls
     assert (calls.start.tolist(), calls.end.tolist(), calls.flags.tolist()) == (
         [S], [2_000_002 * US], [model.NO_ENTER])
@@ -366,7 +366,7 @@ LOST = "CPU:0 [LOST 4 EVENTS]\n"
 def test_a_call_across_a_loss_is_left_out_and_counted(lossy: str) -> None:
     after = enter(3_000_000, 7, READ, 3, 0, 10) + pages(3_000_000, 7) + leave(3_000_001, 7, READ, 10)
     trace = tracefs_calls.merge(block_trace(), read(lossy + after))
-    assert [one.split()[0] for one in said(trace)] == ["3000000", "3000001"]
+    assert [one.split()[0] for one in messages_of(trace)] == ["3000000", "3000001"]
     assert [problem.text for problem in trace.problems] == [
         "4 events were lost while recording: system calls are missing",
         "1 system calls whose beginning or end was lost are left out"]
@@ -375,19 +375,19 @@ def test_a_call_across_a_loss_is_left_out_and_counted(lossy: str) -> None:
 def test_after_a_loss_a_descriptor_may_be_of_another_file() -> None:
     text = (enter(2_000_000, 7, READ, 3, 0, 10) + pages(2_000_001, 7) + leave(2_000_002, 7, READ, 10) + LOST
             + enter(2_000_010, 7, READ, 3, 0, 10) + leave(2_000_012, 7, READ, 10))
-    assert len(said(tracefs_calls.merge(block_trace(), read(text)))) == 2
+    assert len(messages_of(tracefs_calls.merge(block_trace(), read(text)))) == 2
 
 
 def test_a_loss_elsewhere_takes_no_call() -> None:
     text = (enter(2_000_000, 7, READ, 3, 0, 10, cpu=1) + pages(2_000_001, 7, cpu=1) + LOST
             + leave(2_000_500, 8, READ, 1, cpu=0) + leave(2_900_000, 7, READ, 10, cpu=1))
     trace = tracefs_calls.merge(block_trace(), read(text))
-    assert len(said(trace)) == 2 and len(trace.problems) == 1
+    assert len(messages_of(trace)) == 2 and len(trace.problems) == 1
 
 
 def test_a_beginning_that_is_lost_makes_no_call_from_before_the_recording() -> None:
     text = LOST + pages(2_000_001, 7) + leave(2_000_002, 7, READ, 10)
-    assert said(tracefs_calls.merge(block_trace(), read(text))) == []
+    assert messages_of(tracefs_calls.merge(block_trace(), read(text))) == []
 
 
 # --- clocks ------------------------------------------------------------------------------
@@ -404,7 +404,7 @@ def marked(micros: int, wall: int) -> str:
 def test_one_clock_needs_no_shift_and_gets_none(wall_s: float) -> None:
     """The wall clock is noted by a program, which may have to wait; the block trace begins at 1 s."""
     text = marked(1_500_000, 1_700_000_000 * S + int((wall_s - 1) * S)) + ONE
-    assert said(tracefs_calls.merge(block_trace(), read(text)))[0].split()[0] == "2000000"
+    assert messages_of(tracefs_calls.merge(block_trace(), read(text)))[0].split()[0] == "2000000"
 
 
 @pytest.mark.parametrize("shift_s", [1000, -1_000_000])
@@ -418,7 +418,7 @@ def test_another_clock_is_shifted_by_what_the_wall_clock_says(shift_s: int) -> N
     mark = marked(2_000_000 * 10**6 - 10**6, 1_699_999_999 * S + 250)
     text = mark + enter(2_000_000 * 10**6 + 700, 7, READ, 3, 0, 10) + pages(2_000_000 * 10**6 + 701, 7)
     merged = tracefs_calls.merge(trace, read(text))
-    assert said(merged) == [f"{start // US + 700} 7 enter vfs_read ino 31 len 10"]
+    assert messages_of(merged) == [f"{start // US + 700} 7 enter vfs_read ino 31 len 10"]
     assert [problem.text for problem in merged.problems] == [
         "its clock differs from that of the block trace: system calls are placed by the wall clock, to within some "
         "milliseconds"]
@@ -426,13 +426,13 @@ def test_another_clock_is_shifted_by_what_the_wall_clock_says(shift_s: int) -> N
 
 def test_a_wall_clock_that_was_set_meanwhile_shifts_nothing() -> None:
     text = marked(900_000, 1_600_000_000 * S) + ONE + marked(3_000_000, 1_700_000_002 * S)
-    assert told(text)[0].split()[0] == "2000000"
+    assert converted(text)[0].split()[0] == "2000000"
 
 
 def test_events_of_another_time_are_left_out() -> None:
     late = enter(99_000_000, 7, READ, 3, 0, 10) + pages(99_000_001, 7)
     trace = tracefs_calls.merge(block_trace(), read(late))
-    assert said(trace) == []
+    assert messages_of(trace) == []
     assert [problem.text for problem in trace.problems] == ["recorded at another time than the block trace: left out"]
 
 
@@ -525,7 +525,7 @@ def recorded(machine: dict[str, str], *words: object) -> subprocess.CompletedPro
 
 
 def left(tmp_path: Path) -> list[str]:
-    """What a recording has left beside blktrace's files, and instances of tracefs."""
+    """Files of a recording other than those of blktrace, and tracefs instances."""
     return sorted([path.name for path in tmp_path.glob("*base*") if ".blktrace." not in path.name]
                   + [f"instance {path.name}" for path in (tmp_path / "tracing/instances").iterdir()])
 
@@ -699,7 +699,7 @@ def test_events_are_found_beside_every_form_of_a_recording(tmp_path: Path) -> No
     (tmp_path / "sdx.blktrace.0").write_bytes(trace.events.sources[0].data)
     for argument in (tmp_path, tmp_path / "sdx", tmp_path / "sdx.blktrace.0"):
         found, _ = trace_files.read([str(argument)])
-        assert said(found) == told(ONE) and found.problems == []
+        assert messages_of(found) == converted(ONE) and found.problems == []
     (tmp_path / "sdx.tracefs").write_text(f"{HEAD}{ONE}")
     found, _ = trace_files.read([str(tmp_path)])
     assert found.problems == [Problem(str(tmp_path / "sdx.tracefs"),
