@@ -568,7 +568,7 @@ function drawThroughput(canvas, trace, view, shown, few) {
   lostBands(g, trace, view, width, height, false);
 }
 
-/** The functions that draw the panels of the table in panels.py, other than those of values. @type {Record<string, Painter>} */
+/** The functions that draw the panels of panels.py, other than those of values. @type {Record<string, Painter>} */
 const PAINTERS = {
   position: drawHead,
   headband: drawHeadBand,
