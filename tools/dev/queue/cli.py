@@ -13,7 +13,7 @@ from dataclasses import asdict
 from tools.base import cli
 from tools.base.cli import ToolError
 
-from . import bisect, deb, findings, groups, heads, kernel, oldsched, scratch, source, submit, tree, verify
+from . import bisect, deb, findings, groups, kernel, oldsched, scratch, series_tips, source, submit, tree, verify
 from .common import NO_SPACE, Project, disk_full, say
 
 
@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
                         ("bisect-check", "does every prefix build without new warnings?")):
         sub.add_parser(name, help=about).add_argument(
             "--again", action="store_true", help="check what has passed with the same contents, too")
-    sub.add_parser("heads", help="build User-Mode Linux of the head of each series, in build/heads")
+    sub.add_parser("series-tips", help="build User-Mode Linux of the tip of each series, in build/series-tips")
     sub.add_parser("series", help="the patches of a series, a line each").add_argument(
         "name", help=f"one of {groups.GROUPS}")
     check = sub.add_parser("submit-check", help="all that can be done without sending the series")
@@ -87,9 +87,9 @@ def command(args: argparse.Namespace, project: Project) -> int:
             result = {"patches": paths}
             if not args.json:
                 print("\n".join(paths))
-        case "heads":
-            made = heads.build_heads(project, args.kernel)
-            result = {"heads": [str(head) for head in made]}
+        case "series-tips":
+            made = series_tips.build_tips(project, args.kernel)
+            result = {"series-tips": [str(tip) for tip in made]}
         case "uml" if args.before:
             image = scratch.build_before(project, args.kernel, args.before)
             result = {"image": str(image)}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The head of each series, with nothing of the others but what it stands on: User-Mode Linux with
-its KUnit tests, and its kselftests, for selftests/heads to run.
+"""Builds the tip of each series for selftests/series_tips: User-Mode Linux with KUnit tests, and the kselftests.
 
-All heads are built in one folder, one after the other: a build compiles what differs from the
-head before it. What is built already of the same patches is not built again.
+A tip has the patches of its series and of those that it depends on, and no others. All tips are
+built in one folder, one after the other, so a build compiles only what differs from the tip before
+it. A tip that was built from the same patches is not built again.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ FLAVOUR = "um-kunit"
 IMAGE, TREE, KEY = "linux", "selftests", "key"
 
 
-def build_heads(project: Project, kernel: str | None) -> list[Path]:
-    """Build them; the folder of each in build/heads: `linux`, and `selftests` as its tree has them."""
+def build_tips(project: Project, kernel: str | None) -> list[Path]:
+    """Build all tips; returns their folders in build/series-tips, which have `linux` and `selftests`."""
     base = fetch(project, kernel)
     patches = queue_patches(project)
     groups = read_groups(project, patches)
@@ -45,48 +45,49 @@ def build_heads(project: Project, kernel: str | None) -> list[Path]:
                 if not found.ok:
                     raise ToolError(f"{found.subject}: {found.problems[0]}")
             for name in old:
-                build_head(project, linux, groups[name], keys[name])
+                build_tip(project, linux, groups[name], keys[name])
     return [folder(project, name) for name in groups]
 
 
 def folder(project: Project, name: str) -> Path:
-    return project.build / "heads" / name
+    return project.build / "series-tips" / name
 
 
 def chain(groups: dict[str, Group], name: str) -> list[Path]:
-    """The patches of a series, behind those of all that it stands on."""
+    """The patches of a series, after those of the series that it depends on."""
     group = groups[name]
     return [*(chain(groups, group.on) if group.on else []), *group.patches]
 
 
 def key(project: Project, base: Base, patches: list[Path]) -> str:
-    """What decides how a head is built."""
+    """A digest of everything that a build depends on."""
     configs = [project.root / "configs" / f"{name}.config" for name in (*FLAVOURS[FLAVOUR].fragments, "queue")]
-    return digest("head", own_code(), base.commit, versions("gcc", "ld", "make"),
+    return digest("tip", own_code(), base.commit, versions("gcc", "ld", "make"),
                   *(path for path in configs if path.is_file()), *patches)
 
 
-def kept(head: Path) -> str:
-    return (head / KEY).read_text() if (head / KEY).is_file() and (head / IMAGE).is_file() else ""
+def kept(tip: Path) -> str:
+    """The key that a tip was built with; empty if it was not."""
+    return (tip / KEY).read_text() if (tip / KEY).is_file() and (tip / IMAGE).is_file() else ""
 
 
-def build_head(project: Project, linux: Path, group: Group, new_key: str) -> None:
-    say(f"head of {group}")
+def build_tip(project: Project, linux: Path, group: Group, new_key: str) -> None:
+    say(f"building the tip of series {group}")
     git(linux, "checkout", "-q", "-f", "--detach", group.branch)
-    head = folder(project, group.name)
-    shutil.rmtree(head, ignore_errors=True)
-    head.mkdir(parents=True)
-    shutil.copy(build(project, FLAVOUR, linux, "heads/build"), head / IMAGE)
-    extract(linux, head / TREE)
-    write_whole(head / KEY, new_key)
+    tip = folder(project, group.name)
+    shutil.rmtree(tip, ignore_errors=True)
+    tip.mkdir(parents=True)
+    shutil.copy(build(project, FLAVOUR, linux, "series-tips/build"), tip / IMAGE)
+    extract(linux, tip / TREE)
+    write_whole(tip / KEY, new_key)
 
 
 def extract(linux: Path, where: Path) -> None:
-    """The kselftests of the commit that is checked out, and what they include; none, if it has none of ours."""
+    """Write the kselftests of the commit that is checked out, and what they include; none if it has none of ours."""
     where.mkdir()
-    there = [name for name in ("kselftest", "kselftest.h", *KSELFTESTS)
+    present = [name for name in ("kselftest", "kselftest.h", *KSELFTESTS)
              if git(linux, "cat-file", "-e", f"HEAD:{BELOW}/{name}", check=False).returncode == 0]
-    archive = subprocess.run(["git", "-C", linux, "archive", f"HEAD:{BELOW}", *there], check=True,
+    archive = subprocess.run(["git", "-C", linux, "archive", f"HEAD:{BELOW}", *present], check=True,
                              stdout=subprocess.PIPE).stdout
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
         files.extractall(where, filter="data")
