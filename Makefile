@@ -28,7 +28,7 @@ help: ## show this text
 	@echo "  VM_FULL=1      make check with its long amounts, and in both flavours"
 	@echo "  ONLY=A,B       the parts of make submit-check, or make reproducers, to run (default: all)"
 	@echo "  JOBS=N         parallel jobs (default: the number of CPUs)"
-	@echo "  DISKSIM=PATH   a DiskSim that tools/testbed/disk/judge/build made, for the tests of make check that want it"
+	@echo "  DISKSIM=PATH   a DiskSim that tools/testbed/disk/validation/build made, for the tests of make check that require it"
 	@echo "  QUEUE_CACHE=DIR  where sources are kept (default: cfq-queue in the user's cache)"
 
 run: setup-run venv-run ## boot the patched kernel, run fio under each scheduler, players and a recorder with reservations

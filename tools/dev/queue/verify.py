@@ -32,7 +32,7 @@ from .tree import SNIPPET, compare_mirror, format_patches, queue_patches
 # Pages of figures: the folder whose code they are of, if not all of it, and what makes them again.
 PAGES = {"Documentation/queue/evaluation.md": ("", "tools/testbed/lab/lab run --all && tools/testbed/lab/lab report"),
          "Documentation/queue/coverage.md": ("", "make coverage COVERAGE_ARGS=--write"),
-         "Documentation/queue/disk-judge.md": (DISK_MODEL, "tools/testbed/disk/disk judge --write")}
+         "Documentation/queue/disk-validation.md": (DISK_MODEL, "tools/testbed/disk/disk validate --write")}
 NO_REASON = "**no reason**"  # of a branch that nothing takes, in coverage.md
 
 

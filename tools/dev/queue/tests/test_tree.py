@@ -353,7 +353,7 @@ def test_verify_sees_branches_that_nothing_takes_for_no_reason(two_patches: Queu
 
 
 def test_verify_sees_a_page_of_another_disk_model_and_no_other_change(two_patches: Queue) -> None:
-    path = two_patches.root / "Documentation/queue/disk-judge.md"
+    path = two_patches.root / "Documentation/queue/disk-validation.md"
     path.parent.mkdir(parents=True)
     path.write_text(f"# Figures\n\n{of_patches(code_id(two_patches.root, DISK_MODEL), DISK_MODEL)}\n")
     two_patches.commit("block: four", {"block/four.c": "int four;\n"})
@@ -362,8 +362,8 @@ def test_verify_sees_a_page_of_another_disk_model_and_no_other_change(two_patche
     two_patches.commit("null_blk: five", {"drivers/block/null_blk/five.c": "int five;\n"})
     two_patches.works("export")
     wrong, what = failed(two_patches)
-    assert wrong == "FAIL page: Documentation/queue/disk-judge.md"
-    assert what.startswith("     is not 'Of drivers/block/null_blk of the patches ") and "disk judge --write" in what
+    assert wrong == "FAIL page: Documentation/queue/disk-validation.md"
+    assert what.startswith("     is not 'Of drivers/block/null_blk of the patches ") and "disk validate --write" in what
 
 
 def test_verify_sees_an_option_that_no_patch_adds(two_patches: Queue) -> None:

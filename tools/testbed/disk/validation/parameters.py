@@ -13,7 +13,7 @@ from tools.testbed.disk.errors import DiskError
 _SPACE = re.compile(r"[\s,]*")
 _NAME = re.compile(r"([^=\[\]{},]+?)\s*=\s*")
 _WORD = re.compile(r"[^\s,{}\[\]]+")
-# Spare sectors take some of what zones hold; what takes more contradicts them.
+# The share of a zone's sectors that may be spare; more contradicts the parameters.
 SPARES = 0.1
 
 _SEEK = re.compile(r"^\s*(\d+)\s*,\s*([\d.]+)\s*$", re.MULTILINE)
@@ -33,7 +33,7 @@ class Zone:
 
 @dataclass(frozen=True)
 class Drive:
-    """What DiskSim knows of a drive.
+    """DiskSim's parameters of a drive.
 
     @specs: controller, interface and buffer
     @model: platters, arm and layout
@@ -66,7 +66,7 @@ class _Reader:
         return match
 
     def ends(self, closing: str) -> bool:
-        """Whether a block or a list is over; its end is passed."""
+        """Whether a block or a list ends here; skips its end."""
         self.at = self.take(_SPACE, "").end()
         if self.at >= len(self.text):
             raise self.fail(f"'{closing}'")
@@ -104,7 +104,7 @@ class _Reader:
 
 
 def parse(text: str, where: str) -> Block:
-    """The first block of a parameter file; numbers are floats. @where is for messages."""
+    """Parse the first block of a parameter file; numbers become floats. @where is for messages."""
     reader = _Reader(text, where)
     reader.take(re.compile(r"[^{]*\{"), "'{'")
     return reader.block()
@@ -144,6 +144,6 @@ def load(name: str, folder: Path) -> Drive:
     held = model["Number of data surfaces"] * sum(zone.cylinders * zone.sectors for zone in zones)
     if not 1 - SPARES <= model["Block count"] / held <= 1:
         raise DiskError(f"{model_file}: Block count is {model['Block count']:.0f}, but its zones hold {held:.0f}: "
-                        "parameters that contradict each other tell nothing")
+                        "contradicting parameters cannot be compared")
     seeks_file = folder / str(mechanics["Full seek curve"])
     return Drive(name, specs, model, zones, parse_seeks(seeks_file.read_text(), seeks_file.name))

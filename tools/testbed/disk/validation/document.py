@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Writes the figures into disk-judge.md: the part between two marks; the rest is written by hand."""
+"""Writes the results into disk-validation.md, between two marks; the rest of the page is written by hand."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from tools.testbed.disk.errors import DiskError
 from . import demerit, plot
 from .replay import Times
 
-PAGE = DOCUMENTS / "disk-judge.md"
-PICTURE = DOCUMENTS / "figures" / "disk-judge.svg"
+PAGE = DOCUMENTS / "disk-validation.md"
+PICTURE = DOCUMENTS / "figures" / "disk-validation.svg"
 BEGIN, END = "<!-- figures: begin -->\n", "<!-- figures: end -->\n"
 
 
 def figures(text: str, path: Path = PAGE) -> str:
-    """The part that the program writes."""
+    """The part of the page between the marks."""
     before, begin, rest = text.partition(BEGIN)
     inside, end, after = rest.partition(END)
     if not (begin and end):
-        raise DiskError(f"{path}: no '{BEGIN.strip()}' and '{END.strip()}', between which the figures stand")
+        raise DiskError(f"{path}: the marks '{BEGIN.strip()}' and '{END.strip()}' for the results are missing")
     return inside
 
 
 def written(found: Sequence[Times], code: str) -> str:
-    """That part, made of times."""
+    """The text between the marks, from response times."""
     return (f"{of_patches(code, DISK_MODEL)}\n\n{demerit.markdown([one.verdict() for one in found])}\n\n"
             f"![Distributions of response times](figures/{PICTURE.name})\n")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Both distributions of response times, for each drive and list."""
+"""Plots the distributions of response times of model and DiskSim, for each drive and list."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tools.base.files import write_whole
 
 from .replay import Times
 
-_LONG = re.compile(rb"(\d+\.\d)\d{3,}")  # coordinates: a tenth of a point will do
+_LONG = re.compile(rb"(\d+\.\d)\d{3,}")  # coordinates: a tenth of a point is enough
 
 
 def _steps(times: Sequence[int], points: int = 40) -> tuple[list[float], list[float]]:
-    """Milliseconds and the share of requests that take no longer."""
+    """Milliseconds, and the share of requests that take no longer."""
     ordered = sorted(times)
     ranks = sorted({round(point * (len(ordered) - 1) / points) for point in range(points + 1)})
     return [ordered[rank] / 1e6 for rank in ranks], [(rank + 1) / len(ordered) for rank in ranks]
@@ -27,12 +27,12 @@ def write(found: Sequence[Times], path: Path) -> None:
     plots.check_name(path)
     drives, lists = (list(dict.fromkeys(names)) for names in (
         [one.drive for one in found], [one.requests for one in found]))
-    pyplot = plots.load("judge", {"font.size": 7, "font.sans-serif": ["DejaVu Sans"]})
+    pyplot = plots.load("validation", {"font.size": 7, "font.sans-serif": ["DejaVu Sans"]})
     figure, axes = pyplot.subplots(len(drives), len(lists), squeeze=False, sharey=True, layout="constrained",
                                    figsize=(2.5 * len(lists), 1.6 * len(drives)))
     for one in found:
         place = axes[drives.index(one.drive)][lists.index(one.requests)]
-        for label, times, style in (("DiskSim", one.judge, "-"), ("model", one.model, "--")):
+        for label, times, style in (("DiskSim", one.disksim, "-"), ("model", one.model, "--")):
             place.plot(*_steps(times), style, linewidth=1, label=label)
         place.set_title(f"{one.drive}, {one.requests}", fontsize=7)
         place.set_xlim(left=0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs in the guest: replays lists on a modelled disk and notes each response time.
+"""Runs in the guest: replays lists of requests on a modelled disk, and records the response times.
 
-usage: guest.py FOLDER, which has job.json: attributes and lists; leaves times.json, nanoseconds.
+usage: guest.py FOLDER    reads FOLDER/job.json (attributes and lists), writes FOLDER/times.json (nanoseconds)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SECTOR = 512
 
 
 def replay(path: Path, requests: Sequence[Request]) -> list[int]:
-    """Response times in nanoseconds, one request at a time."""
+    """The response times in nanoseconds, one request at a time."""
     largest = max(request.sectors for request in requests) * SECTOR
     memory = mmap.mmap(-1, largest)
     times = []
@@ -49,11 +49,11 @@ def main(folder: Path) -> None:
     job = json.loads((folder / "job.json").read_text())
     times = {}
     for name, requests in job["lists"].items():
-        path = device.create(job["attributes"], "judged")  # a new one for each list: nothing in its memory
+        path = device.create(job["attributes"], "model")  # a new one for each list, with an empty cache
         try:
             times[name] = replay(path, [Request(*request) for request in requests])
         finally:
-            device.remove("judged")
+            device.remove("model")
     (folder / "times.json").write_text(json.dumps(times))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The judge's arithmetic, its parser, its lists and its errors, without DiskSim and without a kernel."""
+"""Arithmetic, parser, lists and errors of the validation, without DiskSim and without a kernel."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tools.base.paths import ROOT
 from tools.testbed.disk import presets
 from tools.testbed.disk.cli import main
 from tools.testbed.disk.errors import DiskError
-from tools.testbed.disk.judge import demerit, derive, document, lists, parameters, plot, replay, simulator
-from tools.testbed.disk.judge.parameters import Zone
+from tools.testbed.disk.validation import demerit, derive, document, lists, parameters, plot, replay, simulator
+from tools.testbed.disk.validation.parameters import Zone
 
-BUILD = ROOT / "tools/testbed/disk/judge/build"
+BUILD = ROOT / "tools/testbed/disk/validation/build"
 
 SPECS = """
 disksim_disk TEST_DRIVE {
@@ -85,7 +85,7 @@ def test_equal_distributions_have_no_demerit_in_whatever_order() -> None:
     assert demerit.demerit([3, 1, 2], [1, 2, 3]) == 0
 
 
-def test_demerit_is_the_rms_distance_as_a_share_of_the_judges_mean() -> None:
+def test_demerit_is_the_rms_distance_as_a_share_of_disksims_mean() -> None:
     assert demerit.demerit([2, 3], [1, 1]) == pytest.approx(sqrt((1 + 4) / 2))
     assert demerit.demerit([110, 210, 310], [100, 200, 300]) == pytest.approx(10 / 200)
 
@@ -124,19 +124,19 @@ def test_blocks_lists_and_numbers_are_read(valid: Path) -> None:
     assert drive.zones == [Zone(500, 220, 22, 44), Zone(500, 180, 18, 36)]
 
 
-@pytest.mark.parametrize(("file", "old", "new", "says"), [
+@pytest.mark.parametrize(("file", "old", "new", "message"), [
     ("test.diskspecs", "= 1,", "1,", "test.diskspecs:4: name = expected"),
     ("test.diskspecs", "} # end", "", "test.diskspecs:14: '}' expected"),
     ("test.model", "extracted", "hpl", "not a drive with measured seek times"),
     ("test.model", "390000", "300000", "Block count is 300000, but its zones hold 400000"),
     ("test.seek", "1,\t1.0", "", "test.seek: no seek time of one cylinder"),
 ])
-def test_error_names_file_and_place(valid: Path, file: str, old: str, new: str, says: str) -> None:
+def test_error_names_file_and_place(valid: Path, file: str, old: str, new: str, message: str) -> None:
     path = valid / file
     path.write_text(path.read_text().replace(old, new, 1))
     with pytest.raises(DiskError) as error:
         parameters.load("test", valid)
-    assert says in str(error.value)
+    assert message in str(error.value)
 
 
 def test_unknown_drive_is_named_with_the_known(valid: Path) -> None:
@@ -161,7 +161,7 @@ def test_line_of_sectors_keeps_the_mean() -> None:
     assert (outer + inner) / 2 == pytest.approx((700 * 220 + 100 * 210 + 200 * 150) / 1000)
 
 
-def test_law_finds_the_curve_that_is_one() -> None:
+def test_curve_of_the_model_is_found() -> None:
     pairs = derive.random_pairs([Zone(10000, 200, 0, 0)])
     knee, stroke = 3000, 9999
 
@@ -174,7 +174,7 @@ def test_law_finds_the_curve_that_is_one() -> None:
     assert found.knee_percent == pytest.approx(30, abs=1)
     assert found.error < 0.01
     assert sum(pairs.weights) == pytest.approx(1)
-    # a third of the stroke is the mean distance of two places drawn at random
+    # the mean distance of two random places is a third of the stroke
     assert pairs.mean(pairs.cylinders) == pytest.approx(10000 / 3, rel=0.001)
 
 
@@ -224,19 +224,19 @@ def test_kinds_are_of_one_direction() -> None:
 # --- the program --------------------------------------------------------------------------
 
 
-def test_without_disksim_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch,
+def test_without_disksim_the_error_names_the_fix(monkeypatch: pytest.MonkeyPatch,
                                                    capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.delenv("DISKSIM", raising=False)
-    assert main(["judge"]) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1 and "tools/testbed/disk/judge/build FOLDER" in said
+    assert main(["validate"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and "tools/testbed/disk/validation/build FOLDER" in error
 
 
 def test_folder_that_is_not_built_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["judge", "--disksim", str(tmp_path)]) == 2
-    assert "there is no valid/ in it" in capsys.readouterr().err
+    assert main(["validate", "--disksim", str(tmp_path)]) == 2
+    assert "not a folder of DiskSim: it has no valid/" in capsys.readouterr().err
     (tmp_path / "valid").mkdir()
-    assert main(["judge", "--disksim", str(tmp_path)]) == 2
+    assert main(["validate", "--disksim", str(tmp_path)]) == 2
     assert "DiskSim is not built" in capsys.readouterr().err
 
 
@@ -258,14 +258,14 @@ def test_simulator_that_stops_early_is_an_error(tmp_path: Path) -> None:
     disksim = stand_in(tmp_path, "echo 5; echo 'assertion failed' >&2; exit 3")
     with pytest.raises(DiskError) as error:
         simulator.replay(disksim, "d", [lists.Request("R", 8, 8)] * 2)
-    assert "1 of 2 requests were served; it says: assertion failed" in str(error.value)
+    assert "1 of 2 requests were served; last output: assertion failed" in str(error.value)
 
 
 def test_parameters_reach_the_simulator(tmp_path: Path) -> None:
-    disksim = stand_in(tmp_path, f'echo "$@" > {tmp_path}/said; cat > /dev/null; echo 1')
+    disksim = stand_in(tmp_path, f'echo "$@" > {tmp_path}/arguments; cat > /dev/null; echo 1')
     simulator.replay(disksim, "d", [lists.Request("R", 8, 8)], [("Some time", "0.5")])
-    assert (tmp_path / "said").read_text().startswith("d.parv output disk0 Bulk sector transfer time 0.0128 bus* ")
-    assert (tmp_path / "said").read_text().endswith("disk0 Some time 0.5\n")
+    assert (tmp_path / "arguments").read_text().startswith("d.parv output disk0 Bulk sector transfer time 0.0128 bus* ")
+    assert (tmp_path / "arguments").read_text().endswith("disk0 Some time 0.5\n")
 
 
 def test_preset_of_a_drive_is_printed(valid: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -274,19 +274,19 @@ def test_preset_of_a_drive_is_printed(valid: Path, capsys: pytest.CaptureFixture
     stand_in(disksim, "exit 1")
     for path in valid.glob("test.*"):
         os.link(path, disksim / "valid" / path.name)
-    assert main(["judge", "test", "--presets", "--disksim", str(disksim)]) == 0
+    assert main(["validate", "test", "--presets", "--disksim", str(disksim)]) == 0
     assert "rot/rpm = 6000                  # Rotation speed (in rpms)" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("words", "says"), [
-    ([], "build: usage: tools/testbed/disk/judge/build FOLDER"),
-    (["{}"], "build: {}: no DiskSim there"),
-    (["{}/new"], "build: {}/nowhere cannot be fetched; is there a network?"),
+@pytest.mark.parametrize(("words", "message"), [
+    ([], "build: usage: tools/testbed/disk/validation/build FOLDER"),
+    (["{}"], "build: {}: no DiskSim in this folder"),
+    (["{}/new"], "build: {}/nowhere cannot be cloned; is there a network?"),
 ])
-def test_build_says_what_is_wrong_and_ends_with_2(tmp_path: Path, words: list[str], says: str) -> None:
+def test_build_names_the_error_and_ends_with_2(tmp_path: Path, words: list[str], message: str) -> None:
     done = subprocess.run([BUILD, *(word.format(tmp_path) for word in words)], capture_output=True, text=True,
                           env={**os.environ, "DISKSIM_URL": f"{tmp_path}/nowhere"})
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (2, says.format(tmp_path))
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (2, message.format(tmp_path))
 
 
 # --- page and plot ------------------------------------------------------------------------
@@ -323,5 +323,5 @@ def test_plot_of_another_format_is_refused(tmp_path: Path) -> None:
 
 
 def test_kinds_have_means_of_their_own() -> None:
-    assert [(one.requests, one.judge_ms) for one in TIMES[0].by_kind()] == [
+    assert [(one.requests, one.disksim_ms) for one in TIMES[0].by_kind()] == [
         ("mixed: random reads", 1.0), ("mixed: random writes", 2.9)]

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Replays a list of requests against DiskSim, through its interface for system
- * simulators, one request at a time: the next is issued when the last is complete
- * and its think time is over.
+ * Replays a list of requests with DiskSim, through its interface for system simulators. One
+ * request is replayed at a time: the next one is issued when the last one is complete and the
+ * think time has passed.
  *
  * Usage: replay PARAMETERS OUTPUT [COMPONENT PARAMETER VALUE]... < LIST
  *
- * Each line of the list is "R|W first-sector sectors think-time-in-us". One line is
- * printed for each: the response time in nanoseconds.
+ * Each line of the list is "R|W first-sector sectors think-time-in-us". For each it prints a line
+ * with the response time in nanoseconds.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void complete(double ms, struct disksim_request *request, void *ctx)
 	now_ms = ms;
 }
 
-/* Let DiskSim work until it has nothing to do, at most until a time. */
+/* Runs DiskSim until it is idle, at most until a time. */
 static void work(struct disksim_interface *disksim, double until_ms)
 {
 	double ms;
@@ -47,7 +47,7 @@ static void work(struct disksim_interface *disksim, double until_ms)
 	}
 }
 
-/* The response time of a request in milliseconds, less than 0: it never ended. */
+/* Serves a request; returns the response time in milliseconds, less than 0: it never completes. */
 static double serve(struct disksim_interface *disksim, int flags,
 		    unsigned long sector, int sectors)
 {
@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 		ms = serve(disksim, kind == 'R' ? DISKSIM_READ : DISKSIM_WRITE, sector,
 			   sectors);
 		if (ms < 0) {
-			fprintf(stderr, "%s: a request for sector %lu never ends\n", argv[0],
+			fprintf(stderr, "%s: a request for sector %lu never completes\n", argv[0],
 				sector);
 			return 1;
 		}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""From DiskSim's parameters of a drive to the attributes of the disk model.
+"""Derives the attributes of the disk model from DiskSim's parameters of a drive.
 
-Everything here follows from the parameters alone: nothing is compared with what DiskSim makes of
-them. Where the model has one number for what DiskSim has a table of, the number is the mean.
+The attributes depend on the parameters only, and are not fitted to results of DiskSim. Where
+DiskSim has a table and the model one number, the number is the mean.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from .parameters import Drive, Zone
 
 SECTOR = 512
 MIB = 1 << 20
-BANDS = 128  # of cylinders, for means over two random sectors
-BUS_MBPS = 40  # Ultra Wide SCSI: what the drives of the time had
-KNEES = range(1, 91)  # percent of the stroke; 90 is the largest that the model takes
+BANDS = 128  # bands of cylinders, for means over two random sectors
+BUS_MBPS = 40  # Ultra Wide SCSI, the usual bus of these drives
+KNEES = range(1, 91)  # percent of the stroke; the model accepts up to 90
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """An attribute of the model and the parameter of DiskSim that it comes from."""
+    """An attribute of the model, and the DiskSim parameter that it comes from."""
 
     key: str
     value: int
@@ -32,7 +32,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Pairs:
-    """The distances of two random sectors: @cylinders[i] apart are a share @weights[i] of the pairs."""
+    """The distances of two random sectors: a share @weights[i] of the pairs is @cylinders[i] apart."""
 
     cylinders: Sequence[float]
     weights: Sequence[float]
@@ -43,17 +43,17 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Seeks:
-    """The model's law of seek times: milliseconds, and the knee in percent of the stroke."""
+    """The model's curve of seek times: milliseconds, and the knee in percent of the stroke."""
 
     track: float
     average: float
     full: float
     knee_percent: int
-    error: float  # RMS distance of the law from the measured times, over random pairs
+    error: float  # RMS distance of the curve from the measured times, over random pairs
 
 
 def seek_ms(table: dict[int, float], cylinders: float) -> float:
-    """A seek time from the measured ones, in a straight line between two of them."""
+    """A seek time, by linear interpolation of the measured ones."""
     if cylinders <= 0:
         return 0
     known = sorted(table)
@@ -72,7 +72,7 @@ def random_pairs(parts: Sequence[Zone]) -> Pairs:
     for apart in range(BANDS):
         pairs = sum(a * b for a, b in zip(sectors, sectors[apart:], strict=False))
         weights.append(pairs * (2 if apart else 1) / total ** 2)
-    # two places in the same band are a third of it apart
+    # two random sectors of the same band are a third of the band apart
     return Pairs([(apart or 1 / 3) * whole / BANDS for apart in range(BANDS)], weights)
 
 
@@ -85,10 +85,10 @@ def _sectors_at(parts: Sequence[Zone], cylinder: float) -> float:
 
 
 def sector_line(parts: Sequence[Zone]) -> tuple[float, float]:
-    """Sectors per track in the first and in the last of as many zones of the same width.
+    """The sectors per track of the first and the last zone of the model, whose zones have the same width.
 
-    The straight line through the drive's zones that is closest to them: it has their mean, and so
-    the drive's number of cylinders.
+    They are the ends of the straight line that is closest to the drive's zones. The line has the
+    mean of these zones, and so the drive's number of cylinders.
     """
     whole = sum(zone.cylinders for zone in parts)
     mean = sum(zone.cylinders * zone.sectors for zone in parts) / whole
@@ -102,7 +102,7 @@ def sector_line(parts: Sequence[Zone]) -> tuple[float, float]:
 
 
 def seek_law(table: dict[int, float], pairs: Pairs, stroke: int) -> Seeks:
-    """The law of the model that is closest to the measured times, with their mean and their ends."""
+    """The curve of the model that is closest to the measured times, with the same mean and ends."""
     measured = [seek_ms(table, distance) for distance in pairs.cylinders]
     track, average, full = table[1], pairs.mean(measured), seek_ms(table, stroke)
     best = Seeks(track, average, full, 0, float("inf"))
@@ -123,7 +123,7 @@ def seek_law(table: dict[int, float], pairs: Pairs, stroke: int) -> Seeks:
 
 
 def _skew_us(parts: Sequence[Zone], revolution_ms: float, cylinder: bool) -> int:
-    """The mean skew: the zones have it in sectors, the model in time."""
+    """The mean skew in microseconds; DiskSim has it in sectors, by zone."""
     whole = sum(zone.cylinders for zone in parts)
     turn = sum(zone.cylinders * (zone.cylinder_skew if cylinder else zone.track_skew) / zone.sectors
                for zone in parts) / whole
@@ -148,7 +148,7 @@ def attributes(drive: Drive) -> list[Attribute]:
         ("size", int(model["Block count"]) * SECTOR // MIB, "Block count"),
         ("rot/rpm", arm["Rotation speed (in rpms)"], "Rotation speed (in rpms)"),
         ("rot/heads", heads, "Number of data surfaces"),
-        ("rot/zones", len(parts), "Zones, of which the model's have the same width"),
+        ("rot/zones", len(parts), "Zones; the model's have the same width"),
         ("rot/track_outer_sectors", outer, "Blocks per track: the line closest to the zones"),
         ("rot/track_inner_sectors", inner, "the same"),
         ("rot/seek_track_us", seeks.track * 1e3, f"{measured}: one cylinder"),
@@ -160,17 +160,17 @@ def attributes(drive: Drive) -> list[Attribute]:
         ("rot/head_skew_us", _skew_us(parts, revolution_ms, False), "Skew for track switch: mean"),
         ("rot/track_skew_us", _skew_us(parts, revolution_ms, True), "Skew for cylinder switch: mean"),
         ("rot/write_settle_us", max(0.0, settle_ms * 1e3),
-         "Add. write settling delay, and what the miss overheads of writes are larger than those of reads"),
+         "Add. write settling delay, and the miss overheads of writes less those of reads"),
         ("rot/read_on_arrival", int(specs["Immediate buffer read"] > 0), "Immediate buffer read"),
         ("rot/overhead_us", read_ms * 1e3, "Read miss over. after read and after write: mean"),
-        ("rot/bus_mbps", BUS_MBPS, "none: Ultra Wide SCSI, which DiskSim is told, too"),
+        ("rot/bus_mbps", BUS_MBPS, "none: Ultra Wide SCSI, which DiskSim uses, too"),
         ("rot/cache_kb", max(4 * segments, segments * blocks // 2), "Number of buffer segments, Segment size"),
         ("rot/cache_segments", segments, "Number of buffer segments"),
     ]
     return [Attribute(key, round(value), source) for key, value, source in found]
 
 
-# What is the same for all drives: one command at a time, and writes that reach the platter.
+# The same for all drives: one command at a time, and no write cache.
 COMMON = {"rot/model": "1", "rot/write_back": "0", "rot/queue": "fcfs", "hw_queue_depth": "1",
           "max_sectors": "1024"}
 
@@ -181,7 +181,7 @@ def preset(drive: Drive) -> dict[str, str]:
 
 
 def as_text(drive: Drive) -> str:
-    """The preset in the format of configs/disks, each figure with its parameter."""
+    """The preset in the format of configs/disks, each value with its parameter."""
     lines = [f"# {drive.name}, derived from DiskSim's parameters", ""]
     lines += [f"{key} = {value}" for key, value in COMMON.items()]
     lines += [f"{f'{one.key} = {one.value}':<32}# {one.source}" for one in attributes(drive)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Lists of requests: the same for the same seed and size of the disk."""
+"""Lists of requests: the same for the same size of the disk."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 SEED = 1
 REQUESTS = 2000
 SMALL, LARGE = 8, 128  # sectors: 4 KiB and 64 KiB
-RUNS, RUN_LENGTH = 16, 64  # sequential: places, evenly spread, and requests at each
+RUNS, RUN_LENGTH = 16, 64  # sequential: evenly spread runs, and requests of each
 SIZES = (8, 16, 32, 64, 128, 256)
 THINK_US = 10000  # mixed: the longest time between two requests
 PHASES = ("random read",) * 5 + ("random write",) * 2 + ("sequential reads", "sequential writes")
@@ -19,7 +19,7 @@ PHASE_LENGTH = 8  # requests of a sequential phase, at most
 
 @dataclass(frozen=True)
 class Request:
-    """A request and the time that passes before it, in microseconds, since the end of the last one."""
+    """A request, and the think time between the completion of the request before and this one."""
 
     kind: str  # R or W
     sector: int
@@ -31,7 +31,7 @@ class Request:
 
 
 def kinds(requests: Sequence[Request]) -> list[str]:
-    """What each request is: whether it goes on where the one before ended, in the same direction."""
+    """The kind of each request; sequential: it continues the request before, in the same direction."""
     found = []
     for number, request in enumerate(requests):
         before = requests[number - 1] if number else None
@@ -41,7 +41,7 @@ def kinds(requests: Sequence[Request]) -> list[str]:
 
 
 def _place(source: random.Random, capacity: int, room: int) -> int:
-    """A random sector at a multiple of 4 KiB with @room sectors behind it."""
+    """A random sector, aligned to 4 KiB, with @room sectors from there to the end."""
     return source.randrange((capacity - room) // SMALL + 1) * SMALL
 
 
