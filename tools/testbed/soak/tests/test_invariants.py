@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Each invariant holds in a good sample and is missed in one that breaks it."""
+"""Each invariant holds in a good sample, and is reported for one that breaks it."""
 
 import pytest
 
 from tools.testbed.soak import load
-from tools.testbed.soak.judge import Judge, Violation, rate_of
+from tools.testbed.soak.invariants import Checker, Violation, rate_of
 from tools.testbed.soak.load import Bounds
 from tools.testbed.soak.samples import BadSample, Event, Reader, Sample
 from tools.testbed.soak.tests.conftest import GOOD, events
@@ -12,17 +12,17 @@ from tools.testbed.soak.tests.conftest import GOOD, events
 BOUNDS = Bounds.uniform(100_000_000)
 
 
-def judge_text(text: str, bounds: Bounds = BOUNDS) -> tuple[Judge, Violation | None]:
-    """Judge all of a text; the last violation, if any."""
-    judge, found = Judge(bounds), None
+def check_text(text: str, bounds: Bounds = BOUNDS) -> tuple[Checker, Violation | None]:
+    """Check all of a text; the last violation, if any."""
+    checker, found = Checker(bounds), None
     for item in Reader().feed(text):
-        violation = judge.event(item) if isinstance(item, Event) else judge.sample(item)
+        violation = checker.event(item) if isinstance(item, Event) else checker.sample(item)
         found = violation or found
-    return judge, found
+    return checker, found
 
 
 def changed(*pairs: tuple[str, str]) -> str:
-    """GOOD with pieces replaced; each must be there."""
+    """GOOD with pieces replaced; each must occur."""
     text = GOOD
     for old, new in pairs:
         assert old in text, old
@@ -31,7 +31,7 @@ def changed(*pairs: tuple[str, str]) -> str:
 
 
 def at_rest(*lines: str) -> str:
-    """A disk that nobody uses; the lines are queues and reservations."""
+    """A sample of an idle disk; the lines are queues and reservations."""
     queues = [line for line in lines if "class" in line]
     reservations = [line for line in lines if "rate" in line]
     return "\n".join(
@@ -58,10 +58,10 @@ def at_rest(*lines: str) -> str:
 
 
 def test_good_sample_has_nothing_wrong() -> None:
-    judge, violation = judge_text(events() + GOOD)
+    checker, violation = check_text(events() + GOOD)
     assert violation is None
-    assert judge.samples == 1 and judge.requests == 171
-    assert judge.worst_ns["be"] == 71731456
+    assert checker.samples == 1 and checker.requests == 171
+    assert checker.worst_ns["be"] == 71731456
 
 
 BROKEN = {
@@ -82,16 +82,16 @@ BROKEN = {
     "sort tree has another": ("sort tree has waiting BW queues", [("sector 1024 pid 29", "sector 1024 pid 28")]),
     "busy too many": ("busy counts", [("busy BE 3", "busy BE 4")]),
     "busy too few": ("busy counts", [("busy BW 2", "busy BW 1")]),
-    "busy of nobody": ("busy counts", [("busy idle 0", "busy idle 1")]),
+    "busy without a queue": ("busy counts", [("busy idle 0", "busy idle 1")]),
     "in the tree without a request": (
-        "trees have who waits",
+        "trees have waiting queues",
         [
             ("BE level 5 queued 1 in_drive 0 refs 2", "BE level 5 queued 0 in_drive 0 refs 1"),
             ("queued 6 in_drive 1", "queued 5 in_drive 1"),
         ],
     ),
     "requests outside of the tree": (
-        "trees have who waits",
+        "trees have waiting queues",
         [
             ("BW level 4 queued 0 in_drive 0 refs 1", "BW level 4 queued 1 in_drive 0 refs 2"),
             ("queued 6 in_drive 1", "queued 7 in_drive 1"),
@@ -103,7 +103,7 @@ BROKEN = {
         "requests counted once",
         [("queued 6 in_drive 1", "queued 6 in_drive 2"), ("dispatched_BE 67", "dispatched_BE 68")],
     ),
-    "drive too full": ("drive no fuller than it can be", [("drive_depth 4", "drive_depth 0")]),
+    "drive too full": ("drive no fuller than its depth", [("drive_depth 4", "drive_depth 0")]),
     "reference without a holder": (
         "references have holders",
         [("queued 0 in_drive 0 refs 1", "queued 0 in_drive 0 refs 2")],
@@ -140,7 +140,7 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_invariant_is_found(name: str) -> None:
     invariant, pairs = BROKEN[name]
-    _, violation = judge_text(events() + changed(*pairs))
+    _, violation = check_text(events() + changed(*pairs))
     assert violation is not None
     assert violation.invariant == invariant
 
@@ -149,59 +149,59 @@ def test_queue_listed_twice_is_found() -> None:
     line = next(line for line in GOOD.split("@service_tree")[1].splitlines() if line.startswith("pid 30"))
     text = changed(("busy BE 3", "busy BE 4"), (f"{line}\npid 0 async", f"{line}\n{line}\npid 0 async"))
     # once in `queues`, where the same two lines follow in another order
-    _, violation = judge_text(events() + text)
+    _, violation = check_text(events() + text)
     assert violation is not None
-    assert violation.invariant == "trees have who waits"
+    assert violation.invariant == "trees have waiting queues"
 
 
 def test_queue_beyond_its_reservation_need_not_be_in_the_sort_tree() -> None:
-    _, violation = judge_text(events() + changed(("sector 264956928 pid 31 tokens 4096 deadline_us 30000\n", "")))
+    _, violation = check_text(events() + changed(("sector 264956928 pid 31 tokens 4096 deadline_us 30000\n", "")))
     assert violation is None
 
 
 def test_counter_that_shrinks_is_found_until_the_scheduler_is_switched() -> None:
     more = changed(("fallback 0", "fallback 0\nshared 5"))
     fewer = changed(("fallback 0", "fallback 0\nshared 4"))
-    _, violation = judge_text(events() + more + fewer)
+    _, violation = check_text(events() + more + fewer)
     assert violation is not None and violation.invariant == "counters grow"
-    _, violation = judge_text(events() + more + events() + fewer)
+    _, violation = check_text(events() + more + events() + fewer)
     assert violation is None
 
 
 def test_service_times_may_differ_by_a_look_at_the_clock() -> None:
     # two lines later the same time is up to 256 ns nearer
-    _, violation = judge_text(events() + changed(("service_in_us 300411", "service_in_us 29999")))
+    _, violation = check_text(events() + changed(("service_in_us 300411", "service_in_us 29999")))
     assert violation is None
 
 
 def test_torn_sample_is_not_compared_across_files() -> None:
     torn = ("whole 1", "whole 0")
-    judge, violation = judge_text(events() + changed(torn, ("busy BE 3", "busy BE 4")))
-    assert violation is None and judge.torn == 1
-    _, violation = judge_text(events() + changed(torn, ("tokens 1572864", "tokens 1572865")))
+    checker, violation = check_text(events() + changed(torn, ("busy BE 3", "busy BE 4")))
+    assert violation is None and checker.torn == 1
+    _, violation = check_text(events() + changed(torn, ("tokens 1572864", "tokens 1572865")))
     assert violation is not None
 
 
 def test_debt_may_be_that_of_a_larger_bucket_or_rate_before() -> None:
     broken = changed(("tokens -288790", "tokens -2359297"))
     larger = "@event 30000000 rot1 set bw_bucket_ms 4000\n@event 30000001 rot1 set bw_bucket_ms 10\n"
-    assert judge_text(events() + larger + broken)[1] is None
+    assert check_text(events() + larger + broken)[1] is None
     faster = "@event 30000000 rot1 ioprio pid 31 0x8081\n@event 30000001 rot1 ioprio pid 31 0x8041\n"
-    assert judge_text(events() + faster + broken)[1] is None
+    assert check_text(events() + faster + broken)[1] is None
     dearer = "@event 30000000 rot1 set bw_seek_kb 1024\n@event 30000001 rot1 set bw_seek_kb 0\n"
-    assert judge_text(events() + dearer + broken)[1] is None
+    assert check_text(events() + dearer + broken)[1] is None
     # a new scheduler knows nothing of it
-    assert judge_text(events() + larger + events() + broken)[1] is not None
+    assert check_text(events() + larger + events() + broken)[1] is not None
 
 
 def test_debt_of_a_thread_may_be_that_of_any_process_with_io_uring() -> None:
     # 2 s of 16 MiB, and at 128 KiB/s a request of 128 KiB and one that has grown to 512 KiB
     most = changed(("pid 31 ", "pid 1850 "), ("tokens -288790", "tokens -117440512"))
     more = most.replace("tokens -117440512", "tokens -117440513")
-    assert judge_text(events() + most)[1] is None
-    assert judge_text(events() + more)[1] is not None
+    assert check_text(events() + most)[1] is None
+    assert check_text(events() + more)[1] is not None
     uring = "@event 30000000 rot1 start pid 4 uring ioprio 0x6000 mixed 1 requests 8 size 1 depth 8 offset 0 length 9\n"
-    assert judge_text(events() + uring + more)[1] is None
+    assert check_text(events() + uring + more)[1] is None
 
 
 def of_group(cgroup: int, tokens: int, deadline_us: int = 30000) -> str:
@@ -218,18 +218,18 @@ LINE = "@event 30000000 rot1 line 77 bps=1048576 delay=50000 burst=262144\n"
 def test_debt_of_a_control_group_may_be_what_all_tags_hold() -> None:
     # 256 requests, one of them grown, and the burst
     least = -(257 * (512 << 10) + 262144)
-    assert judge_text(events() + LINE + of_group(77, least))[1] is None
+    assert check_text(events() + LINE + of_group(77, least))[1] is None
     for text in (LINE + of_group(77, least - 1), LINE + of_group(78, -1), LINE + of_group(77, 262145)):
-        _, violation = judge_text(events() + text)
+        _, violation = check_text(events() + text)
         assert violation is not None and violation.invariant == "tokens in range"
     # what was asked for at half the rate is twice as much at this one
     slower = LINE.replace("bps=1048576", "bps=524288")
-    assert judge_text(events() + slower + LINE + of_group(77, least - 1))[1] is None
+    assert check_text(events() + slower + LINE + of_group(77, least - 1))[1] is None
 
 
 def test_deadline_of_a_control_group_is_within_its_own_burst() -> None:
-    assert judge_text(events() + LINE + of_group(77, 0, 300_000))[1] is None
-    _, violation = judge_text(events() + LINE + of_group(77, 0, 300_001))
+    assert check_text(events() + LINE + of_group(77, 0, 300_000))[1] is None
+    _, violation = check_text(events() + LINE + of_group(77, 0, 300_001))
     assert violation is not None and violation.invariant == "deadlines in range"
 
 
@@ -241,39 +241,39 @@ def test_process_may_have_a_queue_of_its_own_and_one_that_spends_its_groups() ->
     # in `queues` and in `service_tree`, but only one of the first two waits
     tree = text.split("@service_tree")
     text = "@service_tree".join([tree[0], tree[1].replace(f"{idle}\n", "")])
-    assert judge_text(events() + text)[1] is None
-    _, violation = judge_text(events() + text.replace(idle, line).replace("queued 6", "queued 8"))
-    assert violation is not None and violation.invariant == "trees have who waits"
+    assert check_text(events() + text)[1] is None
+    _, violation = check_text(events() + text.replace(idle, line).replace("queued 6", "queued 8"))
+    assert violation is not None and violation.invariant == "trees have waiting queues"
 
 
 def test_reservations_are_counted_by_who_spends_them() -> None:
-    judge, violation = judge_text(events() + LINE + of_group(77, 0))
-    assert violation is None and judge.spenders == {"process": 2, "group": 1}
-    nobodys = of_group(77, 0).replace("sector 264956928 pid 31", "sector 264956928 pid 0")
+    checker, violation = check_text(events() + LINE + of_group(77, 0))
+    assert violation is None and checker.spenders == {"process": 2, "group": 1}
+    unowned = of_group(77, 0).replace("sector 264956928 pid 31", "sector 264956928 pid 0")
     for kind, spender in (("async", "group, writeback"), ("sync", "group, shared")):
-        text = nobodys.replace("pid 31 sync", f"pid 0 {kind}").replace("pid 31 cgroup", "pid 0 cgroup")
-        judge, violation = judge_text(events() + LINE + text)
-        assert violation is None and judge.spenders == {"process": 2, spender: 1}
+        text = unowned.replace("pid 31 sync", f"pid 0 {kind}").replace("pid 31 cgroup", "pid 0 cgroup")
+        checker, violation = check_text(events() + LINE + text)
+        assert violation is None and checker.spenders == {"process": 2, spender: 1}
 
 
 def test_debt_may_be_what_is_read_until_a_deadline_of_long_ago() -> None:
     broken = changed(("tokens -288790", "tokens -2359297"))
     longer = "@event 30000000 rot1 ioprio pid 31 0x8047\n@event 30000001 rot1 ioprio pid 31 0x8041\n"
-    assert judge_text(events() + longer + broken)[1] is None
+    assert check_text(events() + longer + broken)[1] is None
     for delays, holds in (("1 2000 1 1 1 1 1 1", True), ("2000 1 2000 1 1 1 1 2000", False)):
         set_before = f"@event 30000000 rot1 set bw_delays_ms {delays}\n"
-        assert (judge_text(events() + set_before + broken)[1] is None) == holds
+        assert (check_text(events() + set_before + broken)[1] is None) == holds
 
 
 def test_fallback_queue_may_have_requests_in_the_drive_that_are_not_shown() -> None:
     hidden = ("queued 6 in_drive 1", "queued 6 in_drive 2"), ("dispatched_BE 67", "dispatched_BE 68")
-    _, violation = judge_text(events() + changed(*hidden, ("fallback 0", "fallback 1")))
+    _, violation = check_text(events() + changed(*hidden, ("fallback 0", "fallback 1")))
     assert violation is None
 
 
 def test_nothing_is_compared_with_a_baseline_while_the_scheduler_is_switched() -> None:
     switching = "@event 30000000 rot1 switch none\n"
-    _, violation = judge_text(events() + switching + changed(("completed 171", "completed 999")))
+    _, violation = check_text(events() + switching + changed(("completed 171", "completed 999")))
     assert violation is None
 
 
@@ -293,7 +293,7 @@ def left_at(time_ns: int) -> str:
 )
 @pytest.mark.parametrize("age", ["age_ns 84389888", "by_request_ns 71731456"])
 def test_age_counts_since_a_scheduler_of_strict_classes_was_left(before: str, found: bool, age: str) -> None:
-    _, violation = judge_text(events() + before + changed((age, age.split()[0] + " 500000000")))
+    _, violation = check_text(events() + before + changed((age, age.split()[0] + " 500000000")))
     assert (violation is not None and violation.invariant == "no request too old") == found
 
 
@@ -310,41 +310,41 @@ def waiting(pid: int, waiters: int, later_ns: int = 0, age_ns: int = 500_000_000
 @pytest.mark.parametrize(
     ("pid", "waiters", "found"),
     [(28, 1, False), (28, 0, True), (30, 1, True), (27, 1, True)],
-    ids=["it waits for a tag", "nobody waits for a tag", "its request is queued", "its request is in the drive"],
+    ids=["it waits for a tag", "no process waits for a tag", "its request is queued", "its request is in the drive"],
 )
 def test_wait_for_a_tag_is_no_age_of_a_request(pid: int, waiters: int, found: bool) -> None:
-    judge, violation = judge_text(events() + waiting(pid, waiters))
+    checker, violation = check_text(events() + waiting(pid, waiters))
     assert (violation is not None and violation.invariant == "no request too old") == found
-    assert judge.tag_wait_ns == (0 if found else 500_000_000)
+    assert checker.tag_wait_ns == (0 if found else 500_000_000)
 
 
 @pytest.mark.parametrize(("later_ns", "found"), [(90_000_000, False), (110_000_000, True)])
 def test_age_counts_since_the_wait_for_a_tag(later_ns: int, found: bool) -> None:
-    _, violation = judge_text(events() + waiting(28, 1) + waiting(28, 0, later_ns))
+    _, violation = check_text(events() + waiting(28, 1) + waiting(28, 0, later_ns))
     assert (violation is not None) == found
     ended = GOOD.replace("@sample 602204160", f"@sample {602204160 + later_ns}")
     ended = ended.replace("worst be pid 30 by_request_ns 71731456", "worst bw pid 28 by_request_ns 500000000")
-    judge, violation = judge_text(events() + waiting(28, 1) + ended)
+    checker, violation = check_text(events() + waiting(28, 1) + ended)
     assert (violation is not None) == found
-    assert judge.worst_ns["bw"] == later_ns
+    assert checker.worst_ns["bw"] == later_ns
 
 
 def test_pid_that_is_used_again_has_waited_for_no_tag() -> None:
-    _, violation = judge_text(events() + waiting(28, 1) + events() + waiting(28, 0, 90_000_000))
+    _, violation = check_text(events() + waiting(28, 1) + events() + waiting(28, 0, 90_000_000))
     assert violation is not None and violation.invariant == "no request too old"
 
 
-def test_sample_of_the_scheduler_before_is_not_judged() -> None:
+def test_sample_of_the_previous_scheduler_is_not_checked() -> None:
     late = GOOD.replace("@sample 602204160", "@sample 602204162")
-    judge, violation = judge_text(events() + GOOD + left_at(602204161) + GOOD + late)
+    checker, violation = check_text(events() + GOOD + left_at(602204161) + GOOD + late)
     assert violation is None
-    assert judge.torn == 1 and judge.samples == 3
+    assert checker.torn == 1 and checker.samples == 3
 
 
 def test_latency_without_a_bound_is_not_reported() -> None:
-    judge, violation = judge_text(events() + STRICT + GOOD)
+    checker, violation = check_text(events() + STRICT + GOOD)
     assert violation is None
-    assert judge.worst_ns["be"] == 0
+    assert checker.worst_ns["be"] == 0
 
 
 RESERVATION = (
@@ -355,9 +355,9 @@ ASYNC = "pid 0 async class BE level 4 queued 0 in_drive 0 refs 1 residual_us 0 t
 
 
 def test_rest_with_shared_queues_is_good() -> None:
-    judge, violation = judge_text(events() + at_rest(ASYNC, ASYNC.replace("pid 0 async", "pid 9 sync")))
+    checker, violation = check_text(events() + at_rest(ASYNC, ASYNC.replace("pid 0 async", "pid 9 sync")))
     assert violation is None
-    assert judge.rests == 1
+    assert checker.rests == 1
 
 
 def test_queue_that_ran_last_may_stay_active() -> None:
@@ -366,9 +366,9 @@ def test_queue_that_ran_last_may_stay_active() -> None:
     )
     text = at_rest(active, RESERVATION).replace("@state\n", f"@state\n{active}\n")
     text = text.replace("busy BE 0", "busy BE 0\nbusy BW 1").replace("slices 1", "slices 2")
-    assert judge_text(events() + text)[1] is None
+    assert check_text(events() + text)[1] is None
     # with a second reference somebody else holds it
-    _, violation = judge_text(events() + text.replace("refs 1", "refs 2"))
+    _, violation = check_text(events() + text.replace("refs 1", "refs 2"))
     assert violation is not None and violation.invariant == "nothing left at rest"
 
 
@@ -397,23 +397,23 @@ LEFT = {
 
 @pytest.mark.parametrize("name", LEFT)
 def test_what_is_left_at_rest_is_found(name: str) -> None:
-    _, violation = judge_text(events() + LEFT[name])
+    _, violation = check_text(events() + LEFT[name])
     assert violation is not None
     assert violation.invariant == "nothing left at rest"
 
 
 def test_object_without_a_scheduler_is_a_leak() -> None:
-    judge, violation = judge_text("@event 1 rot0 slab cfq_queue 0\n")
-    assert violation is None and judge.slab == {"cfq_queue": 0}
-    _, violation = judge_text("@event 1 rot0 slab cfq_queue 3\n")
+    checker, violation = check_text("@event 1 rot0 slab cfq_queue 0\n")
+    assert violation is None and checker.slab == {"cfq_queue": 0}
+    _, violation = check_text("@event 1 rot0 slab cfq_queue 3\n")
     assert violation is not None and violation.invariant == "no leak"
 
 
-def test_age_is_judged_by_class_and_by_requests() -> None:
+def test_age_is_bounded_by_class_and_by_requests() -> None:
     bounds = Bounds({**BOUNDS.by_category, "be": 84389887})
-    _, violation = judge_text(events() + GOOD, bounds)
+    _, violation = check_text(events() + GOOD, bounds)
     assert violation is not None and "pid 30 (random, be)" in violation.detail
-    assert judge_text(events() + changed(("be requests 1", "be requests 2")), bounds)[1] is None
+    assert check_text(events() + changed(("be requests 1", "be requests 2")), bounds)[1] is None
 
 
 def test_bounds_grow_with_queues_and_let_rt_wait_for_less() -> None:
@@ -441,11 +441,11 @@ def test_text_may_come_in_any_pieces() -> None:
     ("text", "message"),
     [
         ("hello\n", "neither event nor sample"),
-        (changed(("pid 28 sync class BW", "pid 28 nosync class BW")), "not understood: 'pid 28 nosync"),
+        (changed(("pid 28 sync class BW", "pid 28 nosync class BW")), "unknown format: 'pid 28 nosync"),
         (changed(("@sort_tree", "@salt_tree")), "unknown section 'salt_tree'"),
         (changed(("slices 9", "slices nine")), "counters: 'slices nine'"),
     ],
 )
 def test_text_of_another_format_is_refused(text: str, message: str) -> None:
     with pytest.raises(BadSample, match=message):
-        judge_text(text)
+        check_text(text)

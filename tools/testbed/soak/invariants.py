@@ -17,7 +17,7 @@ RATE_UNIT = 128 << 10
 TAGS = max(int(number) for number in load.QUEUE["nr_requests"])
 LARGEST_REQUEST = max(int(kib) for kib in load.QUEUE["max_sectors_kb"]) << 10
 SMALLEST_REQUEST = min(int(kib) for kib in load.QUEUE["max_sectors_kb"]) << 10
-# Each line of a file has its own look at the clock, which takes 128 ns.
+# The kernel reads the clock for each line of a file, which takes 128 ns of virtual time.
 LINE_US = 0.2
 ROUNDING_US = 2
 KEPT_EVENTS = 30
@@ -25,7 +25,7 @@ KEPT_EVENTS = 30
 
 @dataclass(frozen=True)
 class Violation:
-    """What does not hold, and why that was found."""
+    """The invariant that does not hold, and the details."""
 
     invariant: str
     detail: str
@@ -33,7 +33,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class Line:
-    """What was written to io.bw; `bps` 0: none."""
+    """A line written to io.bw; `bps` 0: no reservation."""
 
     bps: int = 0
     delay_us: int = 0
@@ -47,37 +47,37 @@ class Line:
 
 @dataclass
 class History:
-    """What the judge remembers of a disk."""
+    """What earlier samples and events of a disk have shown."""
 
-    # Completed requests, flushes begun and ended, when the scheduler was set; None
-    # while it is being switched.
+    # Completed requests, flushes begun and flushes ended at the time when the scheduler was set;
+    # None while it is being switched.
     baseline: tuple[int, int, int] | None = None
-    # In ns.
+    # When the scheduler was set, in ns.
     set_at: int = 0
     counters: dict[str, int] = field(default_factory=dict)
-    # The largest since the scheduler was set.
+    # The largest values since the scheduler was set.
     bucket_ms: int = 0
     seek_kb: int = 0
     delays_ms: list[int] = field(default_factory=lambda: [0] * 8)
-    # The largest rate that each process has had, and who has been a worker; the smallest.
+    # The largest and the smallest rate of each process; a key for every process that was a worker.
     rates: dict[int, int] = field(default_factory=dict)
     slowest: dict[int, int] = field(default_factory=dict)
-    # Requests of each process that may wait at once, of SMALLEST_REQUEST.
+    # The most requests, of SMALLEST_REQUEST, that may wait at the same time, by process.
     waiting: dict[int, int] = field(default_factory=dict)
-    # The most of one that uses io_uring, which has threads that nobody has started here.
+    # The same for the threads of io_uring, which the kernel starts: the largest of all workers that use it.
     uring_requests: int = 1
-    # The delays, by their index, that each process has asked for.
+    # The indexes of the delays that each process has asked for.
     delays: dict[int, set[int]] = field(default_factory=dict)
-    # When a scheduler that promises nothing was left last, in ns; infinite while it is there.
+    # When a scheduler without a latency bound was last replaced, in ns; infinite while it is set.
     bounded_since: float = -math.inf
-    # When a process was last seen to wait for a tag, in ns.
+    # When a process was last seen waiting for a tag, in ns.
     tag_waits: dict[int, int] = field(default_factory=dict)
-    # What each control group has asked for, by its number.
+    # The lines that each control group has written, by its ID.
     lines: dict[int, list[Line]] = field(default_factory=dict)
     events: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT_EVENTS))
 
     def bounded_ns(self, pid: int, age_ns: int, now_ns: int) -> float:
-        """As much of an age as passed since there is a bound and, as far as is known, a request."""
+        """The part of an age during which a bound applied and, as far as is known, the request existed."""
         return min(age_ns, now_ns - max(self.bounded_since, self.tag_waits.get(pid, -math.inf)))
 
     def new_scheduler(self, time_ns: int, completed: int, begun: int, ended: int) -> None:
@@ -89,13 +89,13 @@ class History:
         self.delays_ms = [int(delay) for delay in load.TUNABLES["bw_delays_ms"][0].split()]
 
     def least_tokens(self, pid: int) -> int:
-        """Bytes, negative.
+        """The lowest value that the tokens of a process may have, in bytes (negative).
 
-        Half a bucket, or the delay, as what continues a request is within the reservation
-        until the deadline of that; and what waited within it while others of the process
-        went first, of which the one that came last may have grown. Tunables and rates may
-        have been larger when the debt was made. A debt is converted when the rate changes:
-        what a request cost at the smallest rate is as many seconds at the largest one.
+        Requests that continue another one are within the reservation until its deadline: half a
+        bucket, or the rate for the delay. Requests that waited within the reservation while
+        others of the process were served add to that; the last of them may have been merged
+        with more. Tunables and rates may have been larger when the debt arose. A change of the
+        rate converts a debt: the seconds stay the same, from the smallest rate to the largest.
         """
         rate = self.rates.get(pid, load.RATE_MAX)
         requests = self.waiting.get(pid, self.uring_requests)
@@ -105,7 +105,7 @@ class History:
         return -(rate * max(self.bucket_ms // 2, delay_ms) // 1000) - waiting * times
 
     def least_tokens_of_group(self, cgroup: int) -> int:
-        """The same for a control group: all tags may be its requests, and all its lines may have been before."""
+        """The same for a control group: its requests may have all tags, under any line that it has written."""
         lines = [line for line in self.lines.get(cgroup, []) if line.bps]
         if not lines:
             return 0
@@ -115,7 +115,7 @@ class History:
         return -math.ceil(max(rates) * seconds + waiting * max(rates) / min(rates))
 
     def has_reservation(self, pid: int, ioprio: int, mixed: bool = False) -> None:
-        """A process has this priority; if mixed its requests have any."""
+        """Record the priority of a process; if mixed, each of its requests has another one."""
         rate = rate_of(ioprio)
         least, most = (RATE_UNIT, load.RATE_MAX) if mixed else (rate, rate)
         if most:
@@ -126,7 +126,7 @@ class History:
 
 
 def rate_of(ioprio: int) -> int:
-    """Bytes a second that a priority of class BW reserves; 0 for other classes."""
+    """The rate that a priority of class BW reserves, in bytes per second; 0 for other classes."""
     return (ioprio >> 3 & 1023) * 128 * 1024 if ioprio >> 13 == 4 else 0
 
 
@@ -135,7 +135,7 @@ def busy_queues(sample: Sample) -> list[Queue]:
 
 
 def is_fallback(queue: Queue) -> bool:
-    """Others without a process are a control group's, and of class BW."""
+    """Queues of class BW without a process belong to a control group."""
     return queue.sync and queue.pid == 0 and queue.cls != "BW"
 
 
@@ -143,17 +143,17 @@ def check_service_order(sample: Sample) -> Iterator[str]:
     for before, after in zip(sample.service_tree, sample.service_tree[1:], strict=False):
         ranks = CLASSES.index(before.cls), CLASSES.index(after.cls)
         if ranks[0] > ranks[1]:
-            yield f"class {after.cls} (pid {after.pid}) behind {before.cls} (pid {before.pid})"
+            yield f"class {after.cls} (pid {after.pid}) is behind {before.cls} (pid {before.pid})"
         elif ranks[0] == ranks[1]:
             early = (before.service_in_us or 0) - (after.service_in_us or 0)
             if early > ROUNDING_US + LINE_US * len(sample.service_tree):
-                yield f"pid {after.pid} is due {early} us before pid {before.pid}, which is in front of it"
+                yield f"pid {after.pid} is {early} us ahead of pid {before.pid}, but sorted behind it"
 
 
 def check_sort_order(sample: Sample) -> Iterator[str]:
     for before, after in zip(sample.sort_tree, sample.sort_tree[1:], strict=False):
         if before.sector > after.sector:
-            yield f"sector {after.sector} (pid {after.pid}) behind {before.sector} (pid {before.pid})"
+            yield f"sector {after.sector} (pid {after.pid}) is behind {before.sector} (pid {before.pid})"
 
 
 def check_sort_members(sample: Sample) -> Iterator[str]:
@@ -167,10 +167,10 @@ def check_busy(sample: Sample) -> Iterator[str]:
     listed = Counter(queue.cls for queue in busy_queues(sample))
     for cls, number in sample.busy.items():
         if number != listed[cls]:
-            yield f"{number} busy queues of class {cls}, but {listed[cls]} listed"
+            yield f"busy {cls} {number}, but {listed[cls]} queues of this class are listed"
 
 
-def check_trees_hold_who_waits(sample: Sample) -> Iterator[str]:
+def check_waiting_in_trees(sample: Sample) -> Iterator[str]:
     for queue in sample.service_tree:
         if not queue.queued:
             yield f"pid {queue.pid} {queue.cls} is in the service tree without a request"
@@ -191,7 +191,7 @@ def check_counts(sample: Sample) -> Iterator[str]:
     for name in ("queued", "in_drive"):
         total = sample.state.get(name, 0)
         listed = sum(getattr(queue, name) for queue in sample.queues + fallback)
-        # one that is not busy is not shown, but may have requests in the drive
+        # a fallback queue that is not busy is not listed, but may have requests in the drive
         hidden = sample.counters.get("fallback", 0) and not fallback and name == "in_drive"
         if total < listed or (total > listed and not hidden):
             yield f"{name} {total}, but {listed} in all queues together"
@@ -199,13 +199,13 @@ def check_counts(sample: Sample) -> Iterator[str]:
 
 def check_drive_depth(sample: Sample) -> Iterator[str]:
     if sample.state.get("in_drive", 0) > sample.state.get("drive_depth", 0):
-        yield f"{sample.state['in_drive']} requests in a drive that takes {sample.state['drive_depth']}"
+        yield f"{sample.state['in_drive']} requests in a drive of depth {sample.state['drive_depth']}"
 
 
 def check_references(sample: Sample) -> Iterator[str]:
     for queue in sample.queues:
         held = queue.queued + queue.in_drive + queue.active
-        # and one by the process, unless that is gone
+        # and one by the process, unless it has ended
         if not held <= queue.refs <= held + 1:
             yield f"pid {queue.pid} {queue.cls} has {queue.refs} references, but {held} or {held + 1} holders"
 
@@ -214,32 +214,32 @@ def check_slices(sample: Sample) -> Iterator[str]:
     ended = sum(value for name, value in sample.counters.items() if name.startswith("expired_"))
     running = sample.active is not None
     if sample.counters and sample.counters["slices"] != ended + running:
-        yield f"{sample.counters['slices']} slices, of which {ended} have ended and {int(running)} runs"
+        yield f"{sample.counters['slices']} slices, but {ended} ended and {int(running)} active"
 
 
 def check_events(sample: Sample) -> Iterator[str]:
-    """No request of class BW has two deadlines, nor one before it is complete; no wait has two ends."""
+    """Each request of class BW counts one deadline, when it completes; each idle wait ends once."""
     counters = Counter(sample.counters)
-    judged = counters["bw_deadlines_met"] + counters["bw_deadlines_missed"]
+    counted = counters["bw_deadlines_met"] + counters["bw_deadlines_missed"]
     done = counters["dispatched_BW"] - sum(queue.in_drive for queue in sample.queues if queue.cls == "BW")
-    if judged > done:
-        yield f"{done} requests of class BW completed, but {judged} deadlines met or missed"
+    if counted > done:
+        yield f"{done} requests of class BW completed, but {counted} deadlines met or missed"
     if counters["idle_hits"] > counters["idle_waits"]:
-        yield f"{counters['idle_waits']} waits, but {counters['idle_hits']} ended by a request"
+        yield f"idle_waits {counters['idle_waits']}, but idle_hits {counters['idle_hits']}"
 
 
 def check_reservation(reservation: Reservation, least: int) -> Iterator[str]:
     if reservation.tokens > reservation.bucket:
         yield f"pid {reservation.pid} has {reservation.tokens} tokens in a bucket of {reservation.bucket}"
     if reservation.tokens < least:
-        yield f"pid {reservation.pid} has {reservation.tokens} tokens; the least is {least}"
+        yield f"pid {reservation.pid} has {reservation.tokens} tokens; the minimum is {least}"
 
 
 def check_slack(sample: Sample) -> Iterator[str]:
     for reservation in sample.reservations:
         by_slack = sum(reservation.slack)
         if by_slack != reservation.met:
-            yield f"pid {reservation.pid} has met {reservation.met} deadlines, but {by_slack} by what was left"
+            yield f"pid {reservation.pid} has met {reservation.met} deadlines, but {by_slack} in slack0 to slack7"
 
 
 def check_tokens(sample: Sample, history: History) -> Iterator[str]:
@@ -250,30 +250,30 @@ def check_tokens(sample: Sample, history: History) -> Iterator[str]:
 
 
 def check_deadlines(sample: Sample, history: History) -> Iterator[str]:
-    """Who waits within a reservation has the delay, and for what is read ahead as much more as the bucket holds."""
+    """A deadline is at most the delay away, and for read-ahead also the time that fills the bucket."""
     delays_ms: dict[int, float] = {}
     for reservation in sample.reservations:
         bucket_ms = reservation.bucket * 1000 / reservation.rate if reservation.cgroup else history.bucket_ms
         delays_ms[reservation.pid] = max(delays_ms.get(reservation.pid, 0), reservation.delay_ms + bucket_ms)
     for entry in sample.sort_tree:
         if entry.deadline_us > delays_ms.get(entry.pid, 0) * 1000:
-            yield f"pid {entry.pid} is in the sort_tree {entry.deadline_us} us before its deadline"
+            yield f"pid {entry.pid} has a deadline in {entry.deadline_us} us, later than its delay allows"
 
 
 def check_counters_grow(sample: Sample, history: History) -> Iterator[str]:
     for name, value in sample.counters.items():
         if value < history.counters.get(name, 0):
-            yield f"{name} went from {history.counters[name]} to {value}"
+            yield f"{name} decreased from {history.counters[name]} to {value}"
 
 
 def check_completed(sample: Sample, history: History) -> Iterator[str]:
-    """What was dispatched is in the drive or has been completed; so have flushes, which are not dispatched."""
+    """Dispatched requests are in the drive or completed; flushes complete without being dispatched."""
     if history.baseline is None or not sample.counters:
         return
     completed, begun, ended = history.baseline
     dispatched = sum(value for name, value in sample.counters.items() if name.startswith("dispatched_"))
     gone = dispatched - sample.state["in_drive"]
-    # a flush that has begun may be anywhere between
+    # a flush that has begun may have completed or not
     least, most = sample.flushes_ended - begun, sample.flushes_begun - ended
     if not least <= sample.completed - completed - gone <= most:
         yield (
@@ -283,7 +283,7 @@ def check_completed(sample: Sample, history: History) -> Iterator[str]:
 
 
 def check_rest(sample: Sample, history: History) -> Iterator[str]:
-    """All processes have ended and all is written: nothing may be left."""
+    """All processes have ended and all data is written: nothing may be left."""
     for name in ("queued", "in_drive"):
         if sample.state.get(name):
             yield f"{name} {sample.state[name]}"
@@ -291,7 +291,7 @@ def check_rest(sample: Sample, history: History) -> Iterator[str]:
         yield f"{len(sample.service_tree)} queues in the service tree"
     if sample.sort_tree:
         yield f"{len(sample.sort_tree)} queues in the sort tree"
-    # what ran last stays active until somebody else wants the disk, even if its process has gone
+    # the last active queue stays so until another queue has a request, even if its process has ended
     last = sample.active.key if sample.active and sample.active.refs == 1 else None
     for queue in sample.queues:
         if queue.sync and queue.pid in history.rates and queue.key != last:
@@ -306,14 +306,14 @@ def check_rest(sample: Sample, history: History) -> Iterator[str]:
 
 
 def waiting_for_tags(sample: Sample) -> Iterator[Operation]:
-    """The operations of processes that wait for something, of which no request is there while some wait for tags.
+    """The operations whose process may be waiting for a tag: it has no request while some process waits for a tag.
 
-    Only cfq tells whose requests it has: under another scheduler it may be any of them.
+    Only cfq shows whose requests it has: under another scheduler it may be any operation.
     """
     if not sample.tag_waiters:
         return
-    there = {queue.pid for queue in sample.queues if queue.sync and (queue.queued or queue.in_drive)}
-    yield from (operation for operation in sample.operations if operation.age_ns and operation.pid not in there)
+    with_requests = {queue.pid for queue in sample.queues if queue.sync and (queue.queued or queue.in_drive)}
+    yield from (operation for operation in sample.operations if operation.age_ns and operation.pid not in with_requests)
 
 
 def category_of(kind: str, category: str) -> str:
@@ -321,7 +321,7 @@ def category_of(kind: str, category: str) -> str:
 
 
 def spenders(sample: Sample) -> Iterator[str]:
-    """Whose reservations there are: of a process, of a control group by a process, or by nobody in particular."""
+    """The kind of each reservation: a process's own, a control group's used by a process, or without a process."""
     without = iter([queue.sync for queue in sample.queues if queue.cls == "BW" and queue.pid == 0])
     for reservation in sample.reservations:
         if not reservation.cgroup:
@@ -339,7 +339,7 @@ def check_age(sample: Sample, history: History, bounds: Bounds) -> Iterator[str]
         age_ns = history.bounded_ns(operation.pid, operation.age_ns, sample.time_ns)
         if age_ns > limit:
             yield (
-                f"pid {operation.pid} ({operation.kind}, {operation.category}) waits for "
+                f"pid {operation.pid} ({operation.kind}, {operation.category}) has waited for "
                 f"{age_ns / 1e9:.3f} s; the bound of its {operation.requests} requests is {limit / 1e9:.3f} s"
             )
     for worst in sample.worst:
@@ -352,19 +352,19 @@ def check_age(sample: Sample, history: History, bounds: Bounds) -> Iterator[str]
             )
 
 
-# Each looks at one file only.
+# Each check uses one file only.
 OF_ONE_FILE = {
     "service tree in order": check_service_order,
     "sort tree in order": check_sort_order,
-    "drive no fuller than it can be": check_drive_depth,
+    "drive no fuller than its depth": check_drive_depth,
     "references have holders": check_references,
     "slack counted once": check_slack,
 }
-# Each compares files, which must be of the same moment.
+# Each check compares files, which must be of the same moment.
 OF_ONE_MOMENT = {
     "sort tree has waiting BW queues": check_sort_members,
     "busy counts": check_busy,
-    "trees have who waits": check_trees_hold_who_waits,
+    "trees have waiting queues": check_waiting_in_trees,
     "requests counted once": check_counts,
     "slices end once": check_slices,
     "events counted once": check_events,
@@ -376,8 +376,8 @@ WITH_HISTORY = {
 }
 
 
-class Judge:
-    """Looks at everything that a guest says, in its order."""
+class Checker:
+    """Checks the events and samples of a guest, in their order."""
 
     def __init__(self, bounds: Bounds) -> None:
         self.bounds = bounds
@@ -440,10 +440,10 @@ class Judge:
             case ["slab", name, value]:
                 self.slab[name] = int(value)
                 if int(value):
-                    return Violation("no leak", f"{value} objects of {name} are left without a scheduler")
+                    return Violation("no leak", f"{value} objects of {name} are left when no disk has a scheduler")
         return None
 
-    def _complaints(self, sample: Sample, history: History) -> Iterator[Violation]:
+    def _violations(self, sample: Sample, history: History) -> Iterator[Violation]:
         for name, check in OF_ONE_FILE.items():
             yield from (Violation(name, detail) for detail in check(sample))
         yield from (Violation("tokens in range", detail) for detail in check_tokens(sample, history))
@@ -457,9 +457,9 @@ class Judge:
             yield from (Violation("nothing left at rest", detail) for detail in check_rest(sample, history))
 
     def sample(self, sample: Sample) -> Violation | None:
-        """The first thing that does not hold, if any."""
+        """The first invariant that does not hold, if any."""
         history = self.of_disk(sample.disk)
-        # the director comes first: it may set a scheduler while a sample is taken of the one before
+        # the director has a higher priority: it may switch the scheduler while a sample is taken
         if sample.time_ns < history.set_at:
             self.samples += 1
             self.torn += 1
@@ -468,7 +468,7 @@ class Judge:
             history.tag_waits[operation.pid] = sample.time_ns
             if sample.counters:
                 self.tag_wait_ns = max(self.tag_wait_ns, operation.age_ns)
-        violation = next(self._complaints(sample, history), None)
+        violation = next(self._violations(sample, history), None)
         history.counters = sample.counters
         if sample.whole:
             self.spenders.update(spenders(sample))
@@ -483,7 +483,7 @@ class Judge:
         return violation
 
     def totals(self) -> dict[str, int]:
-        """Counters of all schedulers that have been set, as last seen."""
+        """The sum of the counters of all schedulers that were set, as last seen."""
         total = Counter(self.counters)
         for history in self.history.values():
             total.update(history.counters)
