@@ -33,7 +33,7 @@ help: ## show this text
 
 run: setup-run venv-run ## boot the patched kernel, run fio under each scheduler, players and a recorder with reservations
 	@$(QUEUE) kernel
-	@tools/dev/bench/bench fio
+	@tools/testbed/demo/demo
 
 check: setup-test venv ## run the tests (STEPS=A,B: some of it)
 	@tools/dev/check/check

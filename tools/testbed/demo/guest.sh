@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# In the guest: one null_blk disk, the jobs under each scheduler, players beside greedy
-# readers, and cameras on a file system beside a copy and a backup.
-# usage: fio-guest.sh SECONDS PLAYER-SECONDS CAMERA-SECONDS JOBFOLDER PRESET|- BWCTL|- SCHEDULER...|all
+# In the guest: one null_blk disk and the mixed jobs under each scheduler, then players concurrent
+# with sequential readers, then cameras on a file system concurrent with a copy and a backup.
+# usage: guest.sh SECONDS PLAYER-SECONDS CAMERA-SECONDS JOBFOLDER PRESET|- BWCTL|- SCHEDULER...|all
 set -eu
 
 seconds=$1 player_seconds=$2 camera_seconds=$3 jobs=$4 preset=$5 bwctl=$6
 shift 6
 
 # shellcheck source=tools/testbed/vm/guest/watch.sh
-. "$jobs/../../testbed/vm/guest/watch.sh"
+. "$jobs/../vm/guest/watch.sh"
 
 disk=/sys/kernel/config/nullb/table # becomes /dev/table
 if [ "$preset" != - ] && grep -q rot/model /sys/kernel/config/nullb/features; then
-	"$jobs/../../testbed/disk/disk" create "$preset" --name table > /dev/null
+	"$jobs/../disk/disk" create "$preset" --name table > /dev/null
 	echo "disk: the rotating disk $preset"
 else
 	null_disk table size=4096 irqmode=2 completion_nsec=1000000 hw_queue_depth=32 max_sectors=1024 \
@@ -29,10 +29,10 @@ for scheduler in "${list[@]}"; do
 	[ "$scheduler" = none ] || echo 256 > "$queue/nr_requests"
 	echo "run: $scheduler"
 	FIO_DEVICE=/dev/table FIO_SECONDS=$seconds fio --output-format=json \
-		--output="$VM_OUT/$scheduler.json" "$jobs/jobs.fio"
+		--output="$VM_OUT/$scheduler.json" "$jobs/mixed.fio"
 done
 
-# The players have a reservation of just what they read, or else class RT, where the scheduler knows it.
+# The players reserve exactly their rate, or have class RT where the scheduler has classes.
 export FIO_DEVICE=/dev/table FIO_SECONDS=$player_seconds
 for scheduler in cfq mq-deadline bfq none; do
 	[ "$player_seconds" != 0 ] && [ "$rotates" = 1 ] || break
@@ -47,18 +47,18 @@ for scheduler in cfq mq-deadline bfq none; do
 	echo 128 > "$queue/read_ahead_kb"
 	echo 3 > /proc/sys/vm/drop_caches
 	echo "players: $scheduler"
-	fio --output-format=json --output="$VM_OUT/greedy-$scheduler.json" "$jobs/greedy.fio" &
-	greedy=$!
+	fio --output-format=json --output="$VM_OUT/readers-$scheduler.json" "$jobs/sequential.fio" &
+	readers=$!
 	"${class[@]}" fio --output-format=json+ --output="$VM_OUT/players-$scheduler.json" "$jobs/players.fio"
-	wait "$greedy"
+	wait "$readers"
 done
 echo 0 > "$disk/power"
 rmdir "$disk"
 
-# Cameras in a control group, and others. cfq reserves for it, bfq has weights; behind the
-# file system is much of the disk, which is read as it is.
+# Cameras in one control group, copy and backup in another. cfq has a reservation for the cameras,
+# bfq has weights. Copy and backup read the part of the disk behind the file system.
 [ "$camera_seconds" != 0 ] && [ "$rotates" = 1 ] || exit 0
-"$jobs/../../testbed/disk/disk" create "$preset" --name recorder --set memory_backed=1 > /dev/null
+"$jobs/../disk/disk" create "$preset" --name recorder --set memory_backed=1 > /dev/null
 disk=/sys/kernel/config/nullb/recorder
 queue=/sys/block/recorder/queue
 groups=/sys/fs/cgroup
@@ -69,9 +69,9 @@ echo $((128 << 20)) > /proc/sys/vm/dirty_bytes
 echo $((64 << 20)) > /proc/sys/vm/dirty_background_bytes
 export FIO_FOLDER=/dev/shm/recorder FIO_SECONDS=$camera_seconds
 
-# beside RESULT DD-OPERAND...: as one of the others, while the cameras record; its bytes
-# go to the file
-beside()
+# background RESULT DD-OPERAND...: runs dd in the group of the others while the cameras record;
+# its output goes to the file RESULT
+background()
 {
 	local result=$1
 
@@ -97,8 +97,8 @@ for scheduler in cfq mq-deadline bfq; do
 	esac
 	echo 3 > /proc/sys/vm/drop_caches
 	echo "cameras: $scheduler"
-	beside "$VM_OUT/backup-$scheduler" if=/dev/recorder of=/dev/null skip=102400 &
-	beside "$VM_OUT/copy-$scheduler" if=/dev/recorder of="$FIO_FOLDER/copy" skip=204800 &
+	background "$VM_OUT/backup-$scheduler" if=/dev/recorder of=/dev/null skip=102400 &
+	background "$VM_OUT/copy-$scheduler" if=/dev/recorder of="$FIO_FOLDER/copy" skip=204800 &
 	(
 		echo 0 > "$groups/cameras/cgroup.procs"
 		exec fio --output-format=json+ --output="$VM_OUT/cameras-$scheduler.json" "$jobs/recorder.fio"

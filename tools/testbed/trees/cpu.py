@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the programs of tools/user/sweep and their models take of the CPU, on a tree in memory.
+"""CPU time of the programs of tools/user/sweep and of the ones that they replace, on a tree in memory.
 
-Where nothing is sorted, that is all they may differ in. They run by turns, many times, on this
-machine's own kernel: CPU time, user's and system's, of each with what it feeds. A busy machine
-makes all slower, and the least of each is compared.
+In memory the order of the files does not matter, so only the CPU time can differ. The programs
+run in turn, many times, on this machine's own kernel. The time is user and system time of a
+program and of the processes that it feeds. As a busy machine makes every program slower, the
+minimum of each is compared.
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ from tools.base.cli import ToolError
 from tools.base.paths import TOOLS
 from tools.testbed.vm.programs import build_static
 
-from .tree_runs import BENCH, SWEEP
+from .experiments import BUILT, SWEEP
 
+HERE = Path(__file__).resolve().parent
 IN_MEMORY = Path("/dev/shm")
 MEAN_BYTES = 10_000
 FILES_OF_A_DIRECTORY = 100
-# Model and ours, in the folder that has the tree.
+# The program to compare with and ours; both run in the folder that has the tree.
 PAIRS = {
-    "nftw(), platter_walk()": (f"{BENCH}/nftw tree", f"{BENCH}/platter_walk tree"),
+    "nftw(), platter_walk()": (f"{BUILT}/nftw tree", f"{BUILT}/platter_walk tree"),
     "du": ("du -s tree", f"{SWEEP}/qdu -s tree"),
     "find": ("find tree -type f", f"{SWEEP}/qfind tree -type f"),
     "find -exec cat": ("find tree -type f -exec cat {} +", f"{SWEEP}/qfind tree -type f -exec cat {{}} +"),
@@ -41,7 +43,7 @@ PAIRS = {
     "cp -a": ("cp -a tree copy", f"{SWEEP}/qcp -r tree copy"),
 }
 
-Times = dict[str, tuple[list[float], list[float]]]  # seconds of the model and of ours, by pair
+Times = dict[str, tuple[list[float], list[float]]]  # by pair: seconds of the program to compare with, and of ours
 
 
 def make_tree(root: Path, files: int, seed: int = 1) -> None:
@@ -53,19 +55,19 @@ def make_tree(root: Path, files: int, seed: int = 1) -> None:
 
 
 def cpu_seconds(command: str, folder: Path) -> float:
-    """User's and system's, of a command and all that it waited for."""
+    """User and system time of a command and all processes that it waited for."""
     with subprocess.Popen(["bash", "-o", "pipefail", "-c", command], cwd=folder, stdout=subprocess.DEVNULL) as process:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise ToolError(f"'{command}' fails")
+        raise ToolError(f"'{command}' fails with exit code {process.returncode}")
     shutil.rmtree(folder / "copy", ignore_errors=True)
     return used.ru_utime + used.ru_stime
 
 
 def measured(pairs: Mapping[str, tuple[str, str]], runs: int, folder: Path,
              measure: Callable[[str, Path], float] = cpu_seconds) -> Times:
-    """By turns, and the one that is first as well: what the machine does meanwhile is both's."""
+    """Run the two programs of a pair in turn, alternating which is first, so that other load affects both alike."""
     found: Times = {}
     for name, commands in pairs.items():
         times: tuple[list[float], list[float]] = ([], [])
@@ -82,18 +84,19 @@ def rows(found: Times) -> list[list[str]]:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--runs", type=positive, default=15, metavar="N", help="of each (default: %(default)s)")
+    parser.add_argument("--runs", type=positive, default=15, metavar="N",
+                        help="runs of each program (default: %(default)s)")
     parser.add_argument("--files", type=positive, default=20_000, metavar="N",
-                        help="of the tree (default: %(default)s)")
-    parser.add_argument("--json", action="store_true", help="seconds of each run, for a program")
+                        help="files of the tree (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print the seconds of each run as JSON")
 
 
 def command(args: argparse.Namespace) -> int:
     subprocess.run(["make", "-s", "-C", TOOLS / "user/sweep"], check=True, stdout=subprocess.DEVNULL)
-    build_static(TOOLS / "dev/bench/nftw.c", BENCH)
-    # anew each time: what is compiled once does not see that the library has changed
-    (BENCH / "platter_walk").unlink(missing_ok=True)
-    build_static(TOOLS / "dev/bench/platter_walk.c", BENCH, "-Wl,--whole-archive", f"{SWEEP}/libplatter.a",
+    build_static(HERE / "nftw.c", BUILT)
+    # always rebuilt: build_static() does not notice a new library
+    (BUILT / "platter_walk").unlink(missing_ok=True)
+    build_static(HERE / "platter_walk.c", BUILT, "-Wl,--whole-archive", f"{SWEEP}/libplatter.a",
                  "-Wl,--no-whole-archive")
     with tempfile.TemporaryDirectory(prefix="trees-", dir=IN_MEMORY) as folder:
         make_tree(Path(folder) / "tree", args.files)
@@ -101,5 +104,6 @@ def command(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({name: {"model": model, "ours": ours} for name, (model, ours) in found.items()}))
     else:
-        print(text.table(["CPU, ms", "model, least", "median", "ours, least", "median", "difference"], rows(found)))
+        head = ["CPU, ms", "theirs, minimum", "median", "ours, minimum", "median", "difference"]
+        print(text.table(head, rows(found)))
     return 0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The blocks of a tree by nftw(), for `bench tree-cpu` to compare platter_walk() with. */
+/* Counts the blocks of a tree with nftw(): `trees cpu` compares platter_walk() with it. */
 #define _GNU_SOURCE
 #include <ftw.h>
 #include <stdio.h>

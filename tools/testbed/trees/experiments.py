@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What `bench trees` measures: which command, on which tree, when in the life of the file system, beside what."""
+"""The experiments of `trees run`: commands, the trees that they read, when, and what runs at the same time."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import NamedTuple
 from tools.base.paths import BUILD, TOOLS
 
 SWEEP = BUILD / "sweep"
-BENCH = BUILD / "bench"
-LIVED = "/dev/lived"  # where the guest has the file system
+BUILT = BUILD / "trees"
+LIVED = "/dev/lived"  # mount point of the file system in the guest
 KINDS = ("early", "aged", "clean")
-PUBLISHED_KINDS = ("early", "aged")  # as they were published: "clean" is what is early here
+PUBLISHED_KINDS = ("early", "aged")  # Lunde (2009) calls "clean" what is early here
 END = "end"  # of the ageing
-# What is made of a trace of tar, by the order of tools/user/iobound that it is.
+# Rows that tools/user/iobound computes from a trace of tar, by its name of the order.
 BOUNDS = {"sweep": "one sweep", "file": "as one file"}
-# By name; TREE stands for what is read. Copies go to a tmpfs.
+# By name; TREE stands for the tree. Copies go to a tmpfs.
 PROGRAMS = {
     "du": "du -s TREE",
     "qdu": f"{SWEEP}/qdu -s TREE",
@@ -30,19 +30,19 @@ PROGRAMS = {
     "qcp -r": f"{SWEEP}/qcp -r TREE /dev/tmp/copy",
     "tar": "tar -cf - TREE",
     "tar --sort=inode": "tar --sort=inode -cf - TREE",
-    "tar (sorted readdir)": f"LD_PRELOAD={BENCH}/sorted_readdir.so tar -cf - TREE",
+    "tar (sorted readdir)": f"LD_PRELOAD={BUILT}/sorted_readdir.so tar -cf - TREE",
     "bsdtar": "bsdtar -cf - TREE",
-    "read ahead": f"python3 {TOOLS}/bench/ahead.py TREE",
+    "read ahead": f"python3 {TOOLS}/testbed/trees/ahead.py TREE",
     "qtar": f"{SWEEP}/qtar -cf - TREE",
     "qtar --order=none": f"{SWEEP}/qtar --order=none -cf - TREE",
 }
 ORDERS = ("none", "inode", "full-inode", "inode+block", "full-inode+block")
 HEADS, SIZED = "heads", "sizes"
 SIZES = (100, 250, 500, 1000, 5000)  # files of a directory
-NEAR = 1.35  # a directory is of a size that differs by no more than this factor
+NEAR = 1.35  # the number of files may differ from the size by this factor
 SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq", "cfq")
 GRACE = "/sys/block/rot0/queue/iosched/idle_grace_ms"
-# What is run beside players, and on which trees.
+# Concurrent with players: priority, program, trees.
 BESIDE = {
     "tar, best effort": ("ionice -c 2", "tar", ["early"]),
     "qtar, best effort": ("ionice -c 2", "qtar", ["early", "aged"]),
@@ -53,11 +53,11 @@ BESIDE = {
 
 
 class Run(NamedTuple):
-    """A command, whose time is a cell of the experiment's table; several of one cell are averaged.
+    """A command whose time is a cell of the experiment's table; the runs of one cell are averaged.
 
-    @after: the version after which it is run, or END
-    @beside: `players` that read meanwhile, a `trace` that is taken of the disk, or nothing
-    Of a trace the times are those of BOUNDS, each in a row of its own, or the way of the head (HEADS).
+    @after: the version after which it runs, or END
+    @beside: `players` that read at the same time, a `trace` of the disk, or `-` for nothing
+    With a trace the results are the times of BOUNDS, each in its own row, or the positions of the head (HEADS).
     """
 
     experiment: str
@@ -70,9 +70,9 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Lived:
-    """A file system that has lived: trees of each kind, the bytes of each file of a tree, versions gone through.
+    """An aged file system: the number of trees of each kind, the bytes of each file, and the number of versions.
 
-    @most: directories of a size that are read
+    @most: how many directories of a size are read
     """
 
     trees: int
@@ -84,7 +84,7 @@ class Lived:
         return [f"{LIVED}/{kind}-{number:02}" for number in range(self.trees)]
 
     def directories(self, files: int, number: int) -> list[str]:
-        """At most so many directories of about so many files, none in another, the nearest first."""
+        """At most @number directories of about @files files, none within another, those nearest to the size first."""
         counts: Counter[str] = Counter()
         for path in self.files:
             counts.update(map(str, PurePosixPath(path).parents))
@@ -99,15 +99,15 @@ class Lived:
         return taken[:number]
 
     def some(self, files: int) -> list[str]:
-        """Directories of about so many files, so many of them that all trees together have the most that are read."""
+        """Directories of about @files files: as many as are needed for all trees together to have @most."""
         return self.directories(files, -(-self.most // self.trees))
 
     def parts(self, kind: str, files: int) -> list[str]:
-        """Directories of about so many files, of all trees of a kind."""
+        """The paths of directories of about @files files, in all trees of a kind."""
         return [f"{tree}/{path}" for path in self.some(files) for tree in self.paths(kind)][:self.most]
 
     def mean_bytes(self, files: int) -> float | None:
-        """Of a file in those directories; None where there are none."""
+        """The mean size of a file in those directories; None if there are none."""
         held = [size for part in self.some(files) for path, size in self.files.items()
                 if PurePosixPath(path).is_relative_to(part)]
         return sum(held) / len(held) if held else None
@@ -118,7 +118,7 @@ def read(program: str, tree: str) -> str:
 
 
 def programs(lived: Lived, names: Sequence[str]) -> Iterator[Run]:
-    """The programs, each on a whole tree of each kind; and what tar asks of the disk."""
+    """Each program on a whole tree of each kind, and the bounds from a trace of tar."""
     for kind in KINDS:
         tree = lived.paths(kind)[0]
         for name in names:
@@ -127,7 +127,7 @@ def programs(lived: Lived, names: Sequence[str]) -> Iterator[Run]:
 
 
 def bounds(lived: Lived, names: Sequence[str]) -> Iterator[Run]:
-    """What reordering could gain, and does, on directories of 250 files."""
+    """What reordering gains, and could gain at most, on directories of 250 files."""
     for kind in PUBLISHED_KINDS:
         for part in lived.parts(kind, 250):
             for program in ("tar", "qtar"):
@@ -136,13 +136,13 @@ def bounds(lived: Lived, names: Sequence[str]) -> Iterator[Run]:
 
 
 def heads(lived: Lived, names: Sequence[str]) -> Iterator[Run]:
-    """Where the head is while an aged tree is read."""
+    """The position of the head while an aged tree is read."""
     for program in ("tar", "qtar"):
         yield Run(HEADS, program, "aged", read(program, lived.paths("aged")[0]), beside="trace")
 
 
 def orders(lived: Lived, names: Sequence[str]) -> Iterator[Run]:
-    """The orders of the library, on directories of 1,000 files."""
+    """The orders of libplatter, on directories of 1,000 files."""
     for kind in PUBLISHED_KINDS:
         for part in lived.parts(kind, 1000):
             yield Run("orders", "tar", kind, read("tar", part))
@@ -151,7 +151,7 @@ def orders(lived: Lived, names: Sequence[str]) -> Iterator[Run]:
 
 
 def ageing(lived: Lived, names: Sequence[str]) -> Iterator[Run]:
-    """A whole tree after each version that it went through."""
+    """A whole tree after each version of the ageing."""
     for version in range(1, lived.versions + 1):
         for program in ("tar", "qtar"):
             yield Run("ageing", str(version), program, read(program, lived.paths("aged")[0]), after=str(version))
@@ -170,7 +170,7 @@ def sizes(lived: Lived, names: Sequence[str]) -> Iterator[Run]:
 
 
 def pair(lived: Lived, names: Sequence[str]) -> Iterator[Run]:
-    """Two aged trees, whose inodes and data lie between each other's, one after the other and both at once."""
+    """Two aged trees with interleaved inodes and data, one after the other and both at the same time."""
     trees = lived.paths("aged")[:2]
     for scheduler in SCHEDULERS:
         choose = f"echo {scheduler} > /sys/block/rot0/queue/scheduler"
@@ -181,7 +181,7 @@ def pair(lived: Lived, names: Sequence[str]) -> Iterator[Run]:
 
 
 def players(lived: Lived, names: Sequence[str]) -> Iterator[Run]:
-    """tar and qtar alone, and beside players with reservations."""
+    """tar and qtar alone, and concurrent with players that have reservations."""
     for kind in PUBLISHED_KINDS:
         for program in ("tar", "qtar"):
             yield Run("players", f"{program}, alone", kind, read(program, lived.paths(kind)[0]))

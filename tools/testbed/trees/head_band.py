@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where the head of the disk is while a tree is read: blkviz's band of a trace; after figure 4.2 of Lunde (2009)."""
+"""The position of the disk head while a tree is read, from a trace; after figure 4.2 of Lunde (2009)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tools.base.cli import ToolError
 from tools.testbed.lab.units import NSEC_PER_SEC
 
 SECTORS_OF_GIB = 1 << 21
-OF_EXT4 = "ext4lazyinit"  # reads bitmaps of blocks after a mount
+OF_EXT4 = "ext4lazyinit"  # the kernel thread that reads block bitmaps after a mount
 
 
 class Band(NamedTuple):
-    """The lowest and the highest place in each piece of so many seconds, in GiB; None where the head did not move."""
+    """The lowest and the highest position in each interval of @piece_s seconds, in GiB; None: the head did not move."""
 
     piece_s: float
     lowest: list[float | None]
@@ -26,19 +26,19 @@ class Band(NamedTuple):
         return len(self.lowest) * self.piece_s
 
     def mean_width(self) -> float:
-        """GiB, of the pieces in which it moved."""
+        """In GiB, over the intervals in which the head moved."""
         widths = [high - low for low, high in zip(self.lowest, self.highest, strict=True)
                   if low is not None and high is not None]
         return sum(widths) / len(widths) if widths else 0.0
 
 
 def of_trace(trace: Path) -> Band:
-    """From the first completion on. Raises ToolError if the file system has read for itself meanwhile."""
+    """The band from the first completion on. Raises ToolError if the file system read for itself meanwhile."""
     from tools.user.blkviz import figures, model, panels, recording
 
     found = model.build(*recording.read([str(trace)]))
     if any(process.name == OF_EXT4 for process in found.processes):
-        raise ToolError(f"{OF_EXT4} has read beside the program: mount without it")
+        raise ToolError(f"{trace}: {OF_EXT4} read from the disk, too; mount with no_prefetch_block_bitmaps")
     lowest, highest = ([None if place != place else round(place / SECTORS_OF_GIB, 3) for place in places.tolist()]
                        for places in figures.head_band(found))
     first = next((number for number, place in enumerate(lowest) if place is not None), 0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reads trees to standard output; what a directory holds is asked for at once, before its files are read.
+"""Read trees to standard output, with read-ahead of all files of a directory before the first one is read.
 
-usage: ahead.py TREE...    the simplest way to have many requests wait, for `bench trees` to compare with
+usage: ahead.py TREE...    the simplest way to queue many requests at once; `trees run` compares with it
 """
 
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Players beside which trees are read: streams with reservations, by the laboratory's load generator."""
+"""Streams with reservations that run while trees are read; the lab's load generator makes them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tools.testbed.lab.stats import FIELDS, read_records
 from tools.testbed.lab.units import GIB, MIB, NSEC_PER_MSEC, NSEC_PER_SEC, bw_ioprio
 
 PLAYERS = 16
-FAST = 10  # of them read 3 MiB/s, the others 1 MiB/s
+FAST = 10  # players of 3 MiB/s; the others have 1 MiB/s
 DEADLINE_MS = 1000
-FROM, TO = 0.02, 0.66  # of the disk: where the ageing has put its media files
+FROM, TO = 0.02, 0.66  # the part of the disk that has the media files of the ageing
 LENGTH = 4 * GIB
 
 
-class Judged(NamedTuple):
-    """@late: reads whose data was not there a second after they were due, and those that were never made"""
+class Reads(NamedTuple):
+    """@late: reads that completed later than a second after they were due, or were never issued"""
 
     reads: int
     late: int
@@ -26,19 +26,19 @@ class Judged(NamedTuple):
 
 
 def rate(number: int) -> int:
-    """Bytes a second, and so of one read."""
+    """Bytes per second, and of one read."""
     return (3 if number < FAST else 1) * MIB
 
 
 def start_ns(number: int) -> int:
-    """Starts are spread over a second."""
+    """The players start within one second, one after the other."""
     return NSEC_PER_SEC * number // PLAYERS
 
 
 def job_text(disk_bytes: int, duration_s: int) -> str:
     lines = ["device /dev/rot0", f"duration_ns {duration_s * NSEC_PER_SEC}"]
     for number in range(PLAYERS):
-        # not in the order of their starts
+        # not in the order of the start times
         place = FROM + (TO - FROM) * (number * 7 % PLAYERS) / PLAYERS
         offset = int(place * disk_bytes) // MIB * MIB
         lines.append(f"stream name=player{number} size={rate(number)} period_ns={NSEC_PER_SEC} "
@@ -47,18 +47,18 @@ def job_text(disk_bytes: int, duration_s: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def judge(folder: Path, duration_s: int) -> Judged:
-    """What the load generator left."""
+def reads(folder: Path, duration_s: int) -> Reads:
+    """The reads of all players, from the records of the load generator."""
     if not (folder / "done").is_file():
-        raise ToolError(f"the players did not come to their end: {(folder / 'error').read_text().strip()}"
-                        if (folder / "error").is_file() else "the players did not come to their end")
-    reads = late = longest = 0
+        raise ToolError(f"the players failed: {(folder / 'error').read_text().strip()}"
+                        if (folder / "error").is_file() else "the players did not finish")
+    issued = late = longest = 0
     for number in range(PLAYERS):
         records = read_records(folder / f"{number}.bin")
         waits = [end - due for due, end in zip(records[0::FIELDS], records[2::FIELDS], strict=True)]
         expected = -(-(duration_s * NSEC_PER_SEC - start_ns(number)) // NSEC_PER_SEC)
         in_time = sum(wait <= DEADLINE_MS * NSEC_PER_MSEC for wait in waits)
-        reads += expected
+        issued += expected
         late += max(0, expected - in_time)
         longest = max(longest, *waits)
-    return Judged(reads, late, longest / NSEC_PER_MSEC)
+    return Reads(issued, late, longest / NSEC_PER_MSEC)

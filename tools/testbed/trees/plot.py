@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Pictures of what `bench trees` has measured; after figures 4.1 to 4.6 of Lunde (2009)."""
+"""Plots of the measurements of `trees run`; after figures 4.1 to 4.6 of Lunde (2009)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 from tools.base import plots
 from tools.base.files import write_whole
 
-from .tree_heads import Band
+from .head_band import Band
 
-ALONG = "ageing"  # whose rows are a time, and are drawn as one
+ALONG = "ageing"  # its rows are points in time: drawn as a line
 
 Times = Mapping[str, Mapping[str, Sequence[float]]]
 
 
 def check() -> None:
-    """Raises ToolError where nothing can be drawn: before anything is measured."""
+    """Raises ToolError if matplotlib is missing; called before the measurement."""
     _pyplot()
 
 
@@ -28,7 +28,7 @@ def _pyplot() -> Any:
 
 
 def write(experiment: str, times: Times, fs: str, path: Path) -> None:
-    """Seconds by row and column: the mean of each."""
+    """Draw the mean seconds of each row and column."""
     pyplot = _pyplot()
     columns = list(dict.fromkeys(column for row in times.values() for column in row))
     figure, axes = pyplot.subplots(figsize=(5.2, 1.2 + 0.16 * len(times)), layout="constrained")
@@ -55,12 +55,12 @@ def write(experiment: str, times: Times, fs: str, path: Path) -> None:
 
 
 def factors(row: Mapping[str, Sequence[float]]) -> list[float]:
-    """tar : qtar, of each directory."""
+    """The time of tar divided by that of qtar, for each directory."""
     return [tar / qtar for tar, qtar in zip(row["tar"], row["qtar"], strict=True)]
 
 
 def write_sizes(experiment: str, times: Times, fs: str, path: Path) -> None:
-    """Boxes over directories, as figures 4.5 (how much longer tar takes) and 4.6 (seconds)."""
+    """Draw box plots over directories, as figures 4.5 (factor between tar and qtar) and 4.6 (seconds)."""
     pyplot = _pyplot()
     figure, (left, right) = pyplot.subplots(1, 2, sharey=True, figsize=(7, 1.2 + 0.26 * len(times)),
                                             layout="constrained")
@@ -85,7 +85,7 @@ def write_sizes(experiment: str, times: Times, fs: str, path: Path) -> None:
 
 
 def write_heads(heads: Mapping[str, Band], fs: str, path: Path) -> None:
-    """As figure 4.2: the lowest and the highest place of the head in each piece of time."""
+    """Draw the lowest and the highest position of the head in each interval, as figure 4.2."""
     pyplot = _pyplot()
     figure, grid = pyplot.subplots(len(heads), 1, sharex=True, sharey=True, squeeze=False,
                                    figsize=(7, 1.7 * len(heads)), layout="constrained")

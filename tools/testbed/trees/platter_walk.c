@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The blocks of a tree by platter_walk(), for `bench tree-cpu` to compare with nftw(). */
+/* Counts the blocks of a tree with platter_walk(), as nftw.c does with nftw(). */
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "../sweep/platter.h"
+#include "../../user/sweep/platter.h"
 
 static long long blocks;
 

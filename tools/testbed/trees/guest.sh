@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# In User-Mode Linux: a file system that lives on a modelled disk, and how long programs take
-# to read a tree of it, in virtual time and with nothing cached.
-# usage: OUT=FOLDER trees-guest.sh FILE-SYSTEM TREES LOADGEN DISK [OPTIONS of disk create]
-# FOLDER has `list` (tools/testbed/ageing) and `plan`: lines NUMBER <tab> AFTER <tab> BESIDE <tab>
-# COMMAND, to be run after that version, or at the `end`; beside `players`, whose job is in the
-# folder players-NUMBER, with a `trace`, which is left in NUMBER.blktrace.0, or `-`.
-# It gets `times`: NUMBER <tab> milliseconds
+# In User-Mode Linux: ages a file system on a modelled disk, and measures how long programs take to
+# read a tree of it, in virtual time and with nothing cached.
+# usage: OUT=FOLDER guest.sh FILE-SYSTEM TREES LOADGEN DISK [OPTIONS of disk create]
+# input: FOLDER/list (tools/testbed/ageing) and FOLDER/plan, lines of
+#   NUMBER <tab> AFTER <tab> BESIDE <tab> COMMAND
+# AFTER: the version after which to run COMMAND, or `end`. BESIDE: `players`, whose job is in
+# FOLDER/players-NUMBER; `trace`, which is written to FOLDER/NUMBER.blktrace.0; or `-`.
+# output: FOLDER/times, lines of NUMBER <tab> milliseconds
 set -euo pipefail
 
 fs=$1 trees=$2 loadgen=$3
@@ -22,18 +23,17 @@ tools/testbed/disk/disk create "$@" --name rot0 --set memory_backed=1 > /dev/nul
 case $fs in
 ext4) mkfs.ext4 -q -U "$uuid" -E "lazy_itable_init=0,lazy_journal_init=0,hash_seed=$uuid" "$device" ;;
 xfs) mkfs.xfs -q -f -K -m "uuid=$uuid" "$device" ;;
-*) echo "no file system '$fs' here; there are ext4 and xfs" >&2; exit 2 ;;
+*) echo "unknown file system '$fs': ext4 or xfs" >&2; exit 2 ;;
 esac
 
-# What is read is not written to: who is the first to read would pay for it.
+# noatime: otherwise the first program that reads would also write access times.
 # mount_it [OPTIONS]
 mount_it()
 {
 	mount -t "$fs" -o "noatime${1:+,$1}" "$device" /dev/lived
 }
 
-# For some seconds after a mount ext4 reads the bitmaps of blocks ahead of who will write (ext4lazyinit), and delays who
-# reads then, which is not what is measured here.
+# For some seconds after a mount ext4 reads block bitmaps (ext4lazyinit), which would delay the program.
 quiet=
 [ "$fs" != ext4 ] || quiet=no_prefetch_block_bitmaps
 
@@ -42,12 +42,12 @@ forget()
 	umount /dev/lived
 	mount_it "$quiet"
 	echo 3 > /proc/sys/vm/drop_caches
-	# with the tunables that it begins with
+	# a new instance has the default tunables
 	echo none > /sys/block/rot0/queue/scheduler
 	echo cfq > /sys/block/rot0/queue/scheduler
 }
 
-# age [--until VERSION]: on a file system that is mounted as others are
+# age [--until VERSION]: with the usual mount options
 age()
 {
 	umount /dev/lived
@@ -56,7 +56,7 @@ age()
 		--trees "$trees" --early "$trees" --clean "$trees" --media 10 "$@"
 }
 
-# milliseconds COMMAND: what it reads goes through a pipe, for some notice that nobody wants it
+# milliseconds COMMAND: the output goes through a pipe, as tar skips the data if it is /dev/null
 milliseconds()
 {
 	local begin

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Preloaded into a program, gives it the entries of a directory by their inode
- * numbers.  For `bench trees` to compare with; telldir() and seekdir() are not
- * kept up.
+ * A library to preload: readdir() returns the entries of a directory in the order of their
+ * inode numbers. `trees run` compares with it; telldir() and seekdir() do not work.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
