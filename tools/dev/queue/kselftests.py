@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The shell of the kselftests at one commit: it can be read, and all it calls is there."""
+"""Checks the shell scripts of the kselftests at one commit: syntax, and that all called functions exist."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 
 from .common import git_out, run
 
-# Folders of the queue's own, below the next. The scripts of NAME share NAME_common.sh, whose functions
-# begin with NAME_.
+# The queue's folders below BELOW. The scripts of NAME share NAME_common.sh, whose functions begin
+# with NAME_.
 KSELFTESTS = ("cfq", "null_blk")
 BELOW = "tools/testing/selftests"
 COMMENT = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
 
 
 def shell_problems(linux: Path, commit: str) -> list[str]:
-    """Scripts that bash cannot read, and functions that a script has from a later commit."""
+    """Scripts with syntax errors, and calls of functions that a later commit adds."""
     return [problem for folder in KSELFTESTS for problem in folder_problems(linux, commit, folder)]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""make tree and make export are each other's inverse, and lose nobody's work."""
+"""make tree and make export are inverse to each other, and lose no work."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_export_of_a_made_tree_changes_nothing(two_patches: Queue) -> None:
     before = patches_of(two_patches)
     shutil.rmtree(two_patches.root / "build")
     two_patches.works("tree")
-    assert "all as they were" in two_patches.works("export")
+    assert "none changed" in two_patches.works("export")
     assert patches_of(two_patches) == before
 
 
@@ -105,8 +105,8 @@ def test_export_does_not_delete_a_file_that_only_the_checkout_has(two_patches: Q
 @pytest.mark.parametrize(("spoil", "told"), [
     ("echo x >> block/elevator.c", "has uncommitted changes (block/elevator.c)"),
     ("echo x > new.c", "has uncommitted changes (new.c)"),
-    ("git checkout -q --orphan other && git commit -qm other", "does not stand on the base"),
-    ("git commit -q --allow-empty -m 'fixup! block: two'", "has an unfinished fixup"),
+    ("git checkout -q --orphan other && git commit -qm other", "is not based on `base`"),
+    ("git commit -q --allow-empty -m 'fixup! block: two'", "has a fixup that is not squashed"),
     ("git checkout -qb side base && git commit -q --allow-empty -m side && "
      "git checkout -q queue && git merge -q --no-edit side", "has a merge"),
 ])
@@ -127,7 +127,7 @@ def edit_second_patch(queue: Queue) -> None:
 def test_tree_applies_only_what_changed(two_patches: Queue) -> None:
     first = two_patches.git("rev-parse", "HEAD~")
     edit_second_patch(two_patches)
-    assert "2 patches, 1 of them applied anew" in two_patches.works("tree")
+    assert "2 patches, 1 of them applied again" in two_patches.works("tree")
     assert two_patches.git("rev-parse", "HEAD~") == first
     assert "int dozen;" in (two_patches.linux / "block/elevator.c").read_text()
 
@@ -262,7 +262,7 @@ def test_verify_sees_another_order_than_that_of_the_names(two_patches: Queue) ->
     series = two_patches.root / "series"
     lines = series.read_text().splitlines()
     series.write_text("\n".join([lines[2], lines[1]]) + "\n")
-    assert any("another order than the names" in line for line in failed(two_patches))
+    assert any("series is not sorted by name" in line for line in failed(two_patches))
 
 
 @pytest.mark.parametrize("name", ["Documentation/block/cfq.rst", "MAINTAINERS-snippet"])
@@ -297,7 +297,7 @@ def test_verify_runs_checkpatch_on_each_patch(two_patches: Queue) -> None:
 
 
 @pytest.mark.parametrize(("subject", "body", "sign", "told"), [
-    ("block: three", "Short.", True, "does not say why"),
+    ("block: three", "Short.", True, "gives no reason"),
     ("block: three", "", False, "no Signed-off-by"),
     ("no subsystem", "", True, "does not begin with 'subsystem: '"),
 ])
@@ -308,7 +308,7 @@ def test_verify_reads_the_message(
     assert any(told in line for line in failed(two_patches))
 
 
-@pytest.mark.parametrize(("lines", "told"), [(900, []), (901, ["901 lines of code; at most 900: cut it"])])
+@pytest.mark.parametrize(("lines", "told"), [(900, []), (901, ["901 lines of code; at most 900: split the patch"])])
 def test_verify_counts_the_lines_of_code(two_patches: Queue, lines: int, told: list[str]) -> None:
     files = {name: "int three;\n" * 2000 for name in (
         "Documentation/block/three.rst", "tools/testing/selftests/three.c", "block/three-test.c")}
@@ -339,7 +339,7 @@ def test_verify_sees_a_page_of_other_patches(two_patches: Queue, page: str, comm
     two_patches.works("export")
     wrong, what = failed(two_patches)
     assert wrong == f"FAIL page: {name}"
-    assert what.startswith("     is not 'Of the patches ") and command in what
+    assert what.startswith("     out of date, 'Of the patches ") and command in what
 
 
 def test_verify_sees_branches_that_nothing_takes_for_no_reason(two_patches: Queue) -> None:
@@ -363,7 +363,8 @@ def test_verify_sees_a_page_of_another_disk_model_and_no_other_change(two_patche
     two_patches.works("export")
     wrong, what = failed(two_patches)
     assert wrong == "FAIL page: Documentation/queue/disk-validation.md"
-    assert what.startswith("     is not 'Of drivers/block/null_blk of the patches ") and "disk validate --write" in what
+    assert what.startswith("     out of date, 'Of drivers/block/null_blk of the patches ")
+    assert "disk validate --write" in what
 
 
 def test_verify_sees_an_option_that_no_patch_adds(two_patches: Queue) -> None:
