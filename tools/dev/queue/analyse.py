@@ -106,7 +106,7 @@ def analyse(project: Project, linux: Path, wanted: Sequence[str]) -> list[Findin
                      "queue").splitlines()
     site = Site(project, linux, tuple(changed), frozenset(before))
     findings: dict[str, Finding] = {}
-    said: dict[str, Reports] = {}
+    output: dict[str, Reports] = {}
     for name in wanted:
         begin = time.monotonic()
         analysis = ANALYSES[name]
@@ -118,15 +118,15 @@ def analyse(project: Project, linux: Path, wanted: Sequence[str]) -> list[Findin
             findings[name] = Finding(name, analysis.what, skipped="the series has no such file")
         else:
             try:
-                said[name] = timed(name, analysis, site, files)
+                output[name] = timed(name, analysis, site, files)
                 findings[name] = Finding(name, subject, seconds=since(begin))
             except ToolError as error:
                 findings[name] = Finding(name, subject, (str(error),), seconds=since(begin))
-    if again := [name for name in wanted if said.get(name)]:
+    if again := [name for name in wanted if output.get(name)]:
         site.check_out("base")
         try:
             for name in again:
-                findings[name] = compared(name, findings[name], said[name], site)
+                findings[name] = compared(name, findings[name], output[name], site)
         finally:
             git(linux, "checkout", "-q", "-f", "queue")
     return [findings[name] for name in wanted]
@@ -152,7 +152,7 @@ def unexcused(found: Iterable[Report], excused: Iterable[tuple[str, str]]) -> li
     return problems
 
 
-def compared(name: str, finding: Finding, said: Reports, site: Site) -> Finding:
+def compared(name: str, finding: Finding, output: Reports, site: Site) -> Finding:
     """The finding with the reports that the base does not have."""
     begin = time.monotonic() - finding.seconds
     files = [file for file in ANALYSES[name].files(site) if file in site.before]
@@ -160,10 +160,10 @@ def compared(name: str, finding: Finding, said: Reports, site: Site) -> Finding:
         base = timed(f"{name} on the base", ANALYSES[name], site, files) if files else set()
     except ToolError as error:
         return Finding(name, finding.subject, (f"on the base: {error}",), seconds=since(begin))
-    new = new_reports(said, base)
+    new = new_reports(output, base)
     problems = unexcused(new, read_exceptions(site.project, name))
     notes = [f"{count} reports {what}" for count, what in (
-        (len(said) - len(new), "also exist on the base"),
+        (len(output) - len(new), "also exist on the base"),
         (len(new) - len(problems), f"are excused in {EXCEPTIONS}")) if count]
     return Finding(name, finding.subject, tuple(map(str, problems)), tuple(notes), seconds=since(begin))
 
@@ -201,8 +201,8 @@ SPHINX = re.compile(r"^(\S+?)(?::(\d+))?: (?:WARNING|ERROR|CRITICAL|SEVERE): (.*
 
 def reports(pattern: re.Pattern[str], text: str, linux: Path) -> Reports:
     """The matches of a pattern, with paths relative to the tree."""
-    return {Report(in_tree(file, linux), int(line or 0), said.strip())
-            for file, line, said in pattern.findall(text)}
+    return {Report(in_tree(file, linux), int(line or 0), output.strip())
+            for file, line, output in pattern.findall(text)}
 
 
 def in_tree(file: str, linux: Path) -> str:
@@ -378,11 +378,11 @@ def run_analyzer(site: Site, files: list[str]) -> Reports:
                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                     errors="replace")))
             name, worker = running.pop(0)
-            said = worker.communicate()[1]
-            found |= reports(COMPILER, said, site.linux)
-            if worker.returncode and not COMPILER.search(said):
+            output = worker.communicate()[1]
+            found |= reports(COMPILER, output, site.linux)
+            if worker.returncode and not COMPILER.search(output):
                 raise ToolError(f"clang --analyze {in_tree(name, site.linux)}: "
-                                 f"{(said.strip().splitlines() or ['no message'])[-1]}")
+                                 f"{(output.strip().splitlines() or ['no message'])[-1]}")
     finally:
         for _, worker in running:
             worker.terminate()

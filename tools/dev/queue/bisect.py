@@ -82,8 +82,8 @@ class Prefixes:
         say(f"bisect-check {number}/{len(self.patches)}: {self.subject(number)}")
         git(linux, "checkout", "-q", "-B", "queue", self.commits[number])
         self.built = number
-        said = build_prefix(self.project, linux, [target for target in self.targets if has(linux, target)])
-        return warnings(said.replace(f"{linux}/", ""))  # stamps are valid for every checkout
+        output = build_prefix(self.project, linux, [target for target in self.targets if has(linux, target)])
+        return warnings(output.replace(f"{linux}/", ""))  # stamps are valid for every checkout
 
     def subject(self, number: int) -> str:
         return self.patches[number - 1].name if number else f"linux {self.base.version}"

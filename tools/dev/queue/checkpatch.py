@@ -43,15 +43,15 @@ def checkpatch_problems(linux: Path, path: Path, venv: Path, ignored: Sequence[s
     if ignored:
         args += ["--ignore", ",".join(ignored)]
     done = run([*args, path], cwd=linux, check=False, env=checkpatch_environment(venv))
-    said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    said = [line for line in said if not re.match(r"No structs that should be const|"
+    output = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    output = [line for line in output if not re.match(r"No structs that should be const|"
                                                   r"No codespell typos", line)]
-    if done.returncode and not said:
+    if done.returncode and not output:
         return [f"checkpatch.pl failed with exit code {done.returncode}"]
     if all(maintained(linux, name) for name in added_files(path.read_text(errors="replace"))):
         # MAINTAINERS covers all new files, so the question whether to update it is answered
-        said = [line for line in said if "FILE_PATH_CHANGES" not in line]
-    return [line.removeprefix(f"{path}:") for line in said]
+        output = [line for line in output if "FILE_PATH_CHANGES" not in line]
+    return [line.removeprefix(f"{path}:") for line in output]
 
 
 def checkpatch_environment(venv: Path) -> dict[str, str]:

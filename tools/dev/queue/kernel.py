@@ -238,7 +238,7 @@ def make(project: Project, label: str, args: Sequence[str], log: Path, steps: in
     progress = NamedProgress(f"build {label}", known.get(label, steps))
     log.parent.mkdir(parents=True, exist_ok=True)
     done = compiled = 0
-    said = []
+    output = []
     with log.open("w") as out:
         worker = subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   text=True, errors="replace",
@@ -247,7 +247,7 @@ def make(project: Project, label: str, args: Sequence[str], log: Path, steps: in
         try:
             for line in worker.stdout:
                 out.write(line)
-                said.append(line)
+                output.append(line)
                 if line.startswith("  "):
                     done += 1
                     compiled += line.startswith("  CC")
@@ -257,7 +257,7 @@ def make(project: Project, label: str, args: Sequence[str], log: Path, steps: in
             worker.terminate()
             worker.wait()
             raise
-    text = "".join(said)
+    text = "".join(output)
     if worker.returncode:
         if NO_SPACE in text:
             raise ToolError(disk_full(log.parent))
@@ -289,6 +289,6 @@ OTHER = re.compile(r"^(?:WARNING|Warning|ERROR): (.*)$", re.M)  # modpost, kerne
 
 def warnings(text: str) -> set[tuple[str, str]]:
     """The file and text of each warning, without line numbers, which change from patch to patch."""
-    found = {(Path(where).name if where.startswith("/") else where.lstrip("./"), said)
-             for where, said in WARNING.findall(text)}
-    return found | {("make", re.sub(r":\d+", "", said)) for said in OTHER.findall(text)}
+    found = {(Path(where).name if where.startswith("/") else where.lstrip("./"), output)
+             for where, output in WARNING.findall(text)}
+    return found | {("make", re.sub(r":\d+", "", output)) for output in OTHER.findall(text)}

@@ -32,8 +32,8 @@ def folder_problems(linux: Path, commit: str, folder: str) -> list[str]:
     common = set(defined.findall(texts.get(f"{folder}_common.sh", "")))
     wrong = []
     for name, text in texts.items():
-        said = run(["bash", "-n"], check=False, input_text=text).stderr.splitlines()
-        wrong += [f"{name}: {line.removeprefix('bash: ')}" for line in said[:1]]
+        output = run(["bash", "-n"], check=False, input_text=text).stderr.splitlines()
+        wrong += [f"{name}: {line.removeprefix('bash: ')}" for line in output[:1]]
         calls = set(word.findall(COMMENT.sub("", text)))
         wrong += [f"{name}: {call}() is not defined"
                   for call in sorted(calls - files - common - set(defined.findall(text)))]

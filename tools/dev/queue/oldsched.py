@@ -148,10 +148,10 @@ def build_problems(project: Project, linux: Path, patches: Sequence[Path]) -> li
     changed = {name for path in patches for name in changed_files(path.read_text(errors="replace"))}
     try:
         configure(project, linux, out, "um", fragments(project, linux, out, FRAGMENTS))
-        said = make(project, OLDSCHED, [*make_args(linux, out, "um"), "W=1", "block/"], out / "build.log", 150)
+        output = make(project, OLDSCHED, [*make_args(linux, out, "um"), "W=1", "block/"], out / "build.log", 150)
     except ToolError as error:
         return [str(error)]
-    wrong = {f"{name}: {text}" for name, text in warnings(said.replace(f"{linux}/", "")) if name in changed}
+    wrong = {f"{name}: {text}" for name, text in warnings(output.replace(f"{linux}/", "")) if name in changed}
     # a test may be a part of another file
     built = (name for name in changed if name.endswith(".c") and not name.endswith("-test.c"))
     wrong |= {f"{name}: not built, see configs/oldsched.config" for name in built

@@ -266,14 +266,14 @@ def _import_tar(project: Project, stream: IO[bytes], key: str, label: str) -> Ba
             unpacked.check_end(archive)
             importer.stdin.write(b"done\n")
         importer.stdin.close()
-        said = importer.stderr.read().decode(errors="replace")
+        output = importer.stderr.read().decode(errors="replace")
         if importer.wait():
-            raise ToolError(disk_full(project.cache) if NO_SPACE in said
-                             else f"git fast-import: {said.strip().splitlines()[0]}")
+            raise ToolError(disk_full(project.cache) if NO_SPACE in output
+                             else f"git fast-import: {output.strip().splitlines()[0]}")
     except BrokenPipeError as error:
-        said = importer.stderr.read().decode(errors="replace")
-        raise ToolError(disk_full(project.cache) if NO_SPACE in said
-                         else f"git fast-import stopped: {said.strip()[:200]}") from error
+        output = importer.stderr.read().decode(errors="replace")
+        raise ToolError(disk_full(project.cache) if NO_SPACE in output
+                         else f"git fast-import stopped: {output.strip()[:200]}") from error
     finally:
         if importer.poll() is None:
             importer.kill()
@@ -414,9 +414,9 @@ class Apt:
             return deb, sha256
         need_space(keep, size // 2**20 + 50, f"downloading {package}")
         progress = NamedProgress(f"download {name} ({size // 2**20} MiB)", size)
-        code, said = self._download(package, progress)
+        code, output = self._download(package, progress)
         if code:
-            raise ToolError(explain_apt(said, package, suite, keep))
+            raise ToolError(explain_apt(output, package, suite, keep))
         loaded = next(self.work.glob(f"{package}_*.deb"), None)
         if loaded is None:
             raise ToolError(f"apt-get download {package}: no file was written; run it again")
@@ -432,10 +432,10 @@ class Apt:
 
     def _download(self, package: str, progress: NamedProgress) -> tuple[int, str]:
         """Download into the work folder; returns apt's exit code and its messages."""
-        with (self.work / "download.log").open("w+") as said:
+        with (self.work / "download.log").open("w+") as output:
             loading = subprocess.Popen(self._command("apt-get", "download", package),
                                        cwd=self.work, stdin=subprocess.DEVNULL,
-                                       stdout=subprocess.DEVNULL, stderr=said,
+                                       stdout=subprocess.DEVNULL, stderr=output,
                                        env={**os.environ, "LC_ALL": "C"})
             try:
                 while loading.poll() is None:
@@ -446,18 +446,18 @@ class Apt:
             finally:
                 loading.kill()
                 loading.wait()
-            said.seek(0)
-            return loading.returncode, said.read()
+            output.seek(0)
+            return loading.returncode, output.read()
 
     def _update(self, mirrors: Iterable[str], package: str, suite: str) -> None:
-        said = ""
+        output = ""
         for mirror in mirrors:
             self.sources.write_text(f"deb [signed-by={KEYRING}] {mirror} {suite} main\n")
             done = self._apt("apt-get", "update")
             if done.returncode == 0:
                 return
-            said = said or done.stderr
-        raise ToolError(explain_apt(said, package, suite, self.work))
+            output = output or done.stderr
+        raise ToolError(explain_apt(output, package, suite, self.work))
 
     def _newest(self, package: str, suite: str) -> tuple[str, str, int]:
         shown = self._apt("apt-cache", "show", "--no-all-versions", package)
@@ -484,20 +484,20 @@ def mirrors_of_this_machine() -> list[str]:
     return list(dict.fromkeys(mirrors))
 
 
-def explain_apt(said: str, package: str, suite: str, where: Path) -> str:
+def explain_apt(output: str, package: str, suite: str, where: Path) -> str:
     """apt's messages as one line that names the fix."""
-    if NO_SPACE in said or "not enough free space" in said:
+    if NO_SPACE in output or "not enough free space" in output:
         return disk_full(where)
-    if re.search(r"Hash Sum mismatch|unexpected size|corrupted", said, re.I):
+    if re.search(r"Hash Sum mismatch|unexpected size|corrupted", output, re.I):
         return f"{package}: damaged download (apt: hash or size mismatch); run it again"
-    if re.search(r"NO_PUBKEY|not signed|EXPKEYSIG|BADSIG|signatures? (?:couldn't|were)", said):
+    if re.search(r"NO_PUBKEY|not signed|EXPKEYSIG|BADSIG|signatures? (?:couldn't|were)", output):
         return (f"{suite}: apt cannot check its signature; update debian-archive-keyring, "
                 f"or {SET_KERNEL}")
     if re.search(r"Temporary failure|Could not resolve|Could not connect|Connection (?:failed|"
-                 r"refused|timed out)|Network is unreachable|Unable to connect", said):
+                 r"refused|timed out)|Network is unreachable|Unable to connect", output):
         return f"no network: the Debian mirror of this machine does not respond; connect, or {SET_KERNEL}"
-    if re.search(r"Unable to locate|No packages found|404|does not have a Release", said):
+    if re.search(r"Unable to locate|No packages found|404|does not have a Release", output):
         return (f"no package {package} in {suite} on the Debian mirror of this machine; "
                 f"{SET_KERNEL}")
-    errors = [line for line in said.splitlines() if line.startswith(("E:", "W:"))]
+    errors = [line for line in output.splitlines() if line.startswith(("E:", "W:"))]
     return f"apt: {(errors or ['no message'])[0]}; or {SET_KERNEL}"

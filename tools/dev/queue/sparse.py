@@ -46,9 +46,9 @@ def sparse_problems(project: Project, linux: Path, command: str, name: str) -> l
     """The reports of sparse about a file."""
     done = run([*make_args(linux, project.build / "verify" / "um", "um"), "C=2", f"CHECK={command}",
                 name.removesuffix(".c") + ".o"], check=False, env=build_environment(project))
-    said = sorted({f"{where}: {problem}" for where, problem in warnings(done.stdout + done.stderr)
+    output = sorted({f"{where}: {problem}" for where, problem in warnings(done.stdout + done.stderr)
                    if where.endswith(Path(name).name)
                    and not (command != SPARSES[0] and problem == OLD_SPARSE)})
-    if done.returncode and not said:
+    if done.returncode and not output:
         return [(done.stderr.strip().splitlines() or ["no message"])[-1]]
-    return said
+    return output

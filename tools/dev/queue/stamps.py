@@ -101,10 +101,10 @@ def own_code() -> str:
 
 def versions(*programs: str) -> str:
     """The versions of programs, as they print them; empty for a missing program."""
-    said = []
+    output = []
     for program in programs:
         try:
-            said.append(run([program, "--version"], check=False).stdout)
+            output.append(run([program, "--version"], check=False).stdout)
         except ToolError:
-            said.append("")
-    return "\n".join(said)
+            output.append("")
+    return "\n".join(output)

@@ -333,10 +333,10 @@ def check_maintainers(site: Site, group: Group) -> Finding:
         f"get_maintainer.pl does not name {address}" for address in sorted(want - table.keys())), tuple(rows(table)))
 
 
-def recipients(said: str) -> dict[str, str]:
+def recipients(output: str) -> dict[str, str]:
     """get_maintainer.pl's lines: address -> role."""
     found = {}
-    for line in said.splitlines():
+    for line in output.splitlines():
         if match := re.match(r"(?:.*<([^<>\s]+@[^<>\s]+)>|([^<>\s]+@\S+))\s+\((.*)\)$", line):
             found[match.group(1) or match.group(2)] = match.group(3)
     return found
@@ -385,11 +385,11 @@ def check_spelling(site: Site) -> list[Finding]:
         done = run([program, "--disable-colors", "--quiet-level=3", "--config", os.devnull,
                     "--ignore-words-list", ",".join(words) or "no-such-word", "."],
                    cwd=Path(work), check=False)
-        said = misspelt(done.stdout)
-        if done.returncode and not said:
+        output = misspelt(done.stdout)
+        if done.returncode and not output:
             raise ToolError(f"codespell: {(done.stderr.strip() or 'no message').splitlines()[-1]}")
         for name in files:
-            if path_problems := [f"{line}: {text}" for file, line, text in said if file == name]:
+            if path_problems := [f"{line}: {text}" for file, line, text in output if file == name]:
                 findings.append(Finding("spelling", name, tuple(path_problems)))
     return findings or [Finding("spelling", f"{len(site.patches)} patches, "
                                             f"{len(files) - len(site.patches)} documents")]
@@ -408,10 +408,10 @@ def only_added(patch: str) -> str:
     return "\n".join([head, *lines])
 
 
-def misspelt(said: str) -> list[tuple[str, str, str]]:
+def misspelt(output: str) -> list[tuple[str, str, str]]:
     """Parse the output of codespell: file, line, misspelling."""
     return [(file.removeprefix("./"), line, text) for file, line, text in
-            re.findall(r"^(\S+?):(\d+): (.* ==> .*)$", said, re.M)]
+            re.findall(r"^(\S+?):(\d+): (.* ==> .*)$", output, re.M)]
 
 
 # --- b4 ----------------------------------------------------------------------------------

@@ -210,30 +210,30 @@ def apply(project: Project, linux: Path, state: State, patches: Sequence[Path]) 
                    "--committer-date-is-author-date", "--no-3way", "--whitespace=nowarn", path,
                    check=False, env=QUEUE_IDENT)
         if done.returncode:
-            said = done.stdout + done.stderr
+            output = done.stdout + done.stderr
             git(linux, "am", "--abort", check=False)
-            raise ToolError(disk_full(linux) if NO_SPACE in said
-                             else explain_am(path, project.show(path), said))
+            raise ToolError(disk_full(linux) if NO_SPACE in output
+                             else explain_am(path, project.show(path), output))
         state.patches.append([path.name, sha256(path), git_out(linux, "rev-parse", "HEAD")])
         progress.update(number)
     if patches:
         progress.finish(f"{len(patches)} patches applied")
 
 
-def explain_am(path: Path, patch: str, said: str) -> str:
+def explain_am(path: Path, patch: str, output: str) -> str:
     """The error of git am: patch, file and hunk."""
-    if found := re.search(r"patch failed: (\S+):(\d+)", said):
+    if found := re.search(r"patch failed: (\S+):(\d+)", output):
         name, line = found.groups()
         return (f"{patch} does not apply: {name}, the hunk at line {line}"
                 f"{_hunk(path, name, line)}")
-    if found := re.search(r"error: (\S+): (does not exist in index|already exists in \S+)", said):
+    if found := re.search(r"error: (\S+): (does not exist in index|already exists in \S+)", output):
         return f"{patch} does not apply: {found.group(1)} {found.group(2)}"
-    if found := re.search(r"corrupt patch at (?:\S+:|line )(\d+)", said):
+    if found := re.search(r"corrupt patch at (?:\S+:|line )(\d+)", output):
         return f"{patch} is damaged at line {found.group(1)}"
-    if "Patch is empty" in said or "format detection failed" in said:
+    if "Patch is empty" in output or "format detection failed" in output:
         return f"{patch} is not a patch that git am can read"
-    errors = [line for line in said.splitlines() if line.startswith(("error:", "fatal:"))]
-    return f"{patch} does not apply: {(errors or [said.strip() or 'no message'])[0]}"
+    errors = [line for line in output.splitlines() if line.startswith(("error:", "fatal:"))]
+    return f"{patch} does not apply: {(errors or [output.strip() or 'no message'])[0]}"
 
 
 def _hunk(path: Path, name: str, line: str) -> str:

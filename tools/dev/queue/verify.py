@@ -121,11 +121,11 @@ def quilt_problems(project: Project, linux: Path, patches: Sequence[Path]) -> li
         done = run(["quilt", "--quiltrc=-", "push", "-a", "--fuzz=0"], cwd=where, check=False,
                    env={"LC_ALL": "C", "QUILT_PATCHES": "patches", "QUILT_SERIES": "series"})
         if done.returncode:
-            said = (done.stdout + done.stderr).splitlines()
-            patch = [line for line in said if line.startswith("Applying patch ")]
-            wrong = [line for line in said if "FAILED" in line or "can't find file" in line]
+            output = (done.stdout + done.stderr).splitlines()
+            patch = [line for line in output if line.startswith("Applying patch ")]
+            wrong = [line for line in output if "FAILED" in line or "can't find file" in line]
             return [f"{(patch or ['?'])[-1].removeprefix('Applying patch ')}: "
-                    f"{(wrong or said or ['no message'])[0]}"]
+                    f"{(wrong or output or ['no message'])[0]}"]
         return [f"{name}: quilt and git am make different files" for name in touched
                 if _content(where / name) != _blob_at(linux, f"HEAD:{name}")]
 

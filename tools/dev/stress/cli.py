@@ -58,7 +58,7 @@ def stress(args: argparse.Namespace) -> int:
         progress.show(f"stress: {doing}, {requests} requests")
 
     try:
-        outcome = run_stress(args.flavour, seconds, args.seed, args.out, image=args.kernel, tell=report)
+        outcome = run_stress(args.flavour, seconds, args.seed, args.out, image=args.kernel, report=report)
     except cli.ToolError as error:
         raise cli.ToolError(str(error), cli.EXIT_USAGE) from None
     finally:

@@ -19,7 +19,7 @@ PROGRAMS = BUILD / "stress"
 FLAVOURS = ("plain", "debug", "kcsan")
 PROGRESS_S = 1.0
 
-Tell = Callable[[str, int, int], None]
+Report = Callable[[str, int, int], None]
 
 
 def build_programs() -> None:
@@ -47,25 +47,25 @@ def prepare(out: Path, flavour: str) -> None:
 class _ProgressReader(threading.Thread):
     """Reports the guest's progress while it runs."""
 
-    def __init__(self, path: Path, tell: Tell) -> None:
+    def __init__(self, path: Path, report: Report) -> None:
         super().__init__(daemon=True)
-        self.path, self.tell = path, tell
+        self.path, self.report = path, report
         self.ended = threading.Event()
 
     def run(self) -> None:
         while not self.ended.wait(PROGRESS_S):
             if found := parse_progress(self.path):
-                self.tell(*found)
+                self.report(*found)
 
 
 def run_stress(flavour: str, seconds: int, seed: int, out: Path, *, image: Path | None = None,
-               tell: Tell | None = None) -> Outcome:
+               report: Report | None = None) -> Outcome:
     """Run once; errors are in the outcome."""
     build_programs()
     out.mkdir(parents=True, exist_ok=True)
     prepare(out, flavour)
     slow = 1 if flavour == "plain" else 3
-    reader = _ProgressReader(out / "progress", tell or (lambda *_: None))
+    reader = _ProgressReader(out / "progress", report or (lambda *_: None))
     reader.start()
     try:
         # more than the run time: for boot, end and final checks
