@@ -89,7 +89,7 @@ def test_what_export_wrote_can_be_sent(letter: Queue) -> None:
                  "maintainers") == []
 
 
-def test_an_unknown_check_is_told(letter: Queue) -> None:
+def test_an_unknown_check_is_an_error(letter: Queue) -> None:
     assert "--only: no check nothing; known: export, am, " in \
         letter.fails("submit-check", "--only", "nothing")
 
@@ -102,7 +102,7 @@ def test_json_has_each_finding(letter: Queue) -> None:
         ("size", "lines, 2 patches, on the base", [])]
 
 
-def test_commits_that_are_not_exported_are_seen(letter: Queue) -> None:
+def test_commits_that_are_not_exported_are_found(letter: Queue) -> None:
     letter.commit("block: three", {"block/three.c": "int three;\n"})
     said = check(letter, "export", "am")
     assert any("0003-block-three.patch: make export writes it differently" in line
@@ -110,7 +110,7 @@ def test_commits_that_are_not_exported_are_seen(letter: Queue) -> None:
     assert "     the tree that git am makes differs from build/linux" in said
 
 
-def test_a_mail_too_much_too_little_or_that_is_none_is_seen(letter: Queue) -> None:
+def test_extra_missing_and_invalid_mails_are_found(letter: Queue) -> None:
     letter.works("submit-check", "--only", "am")
     site = site_of(letter)
     one, two = site.patches
@@ -118,7 +118,7 @@ def test_a_mail_too_much_too_little_or_that_is_none_is_seen(letter: Queue) -> No
 
     def problems(*paths: Path) -> list[str]:
         return groups.am_problems(site.linux, paths, "base", submit.BRANCH) or submit.other_tree(
-            site.linux, tree, "build/linux has")
+            site.linux, tree, "build/linux")
 
     assert problems(one, two) == []
     assert problems(one) == ["the tree that git am makes differs from build/linux"]
@@ -142,7 +142,7 @@ def test_the_length_of_a_patch(letter: Queue, monkeypatch: pytest.MonkeyPatch) -
     assert finding.ok and "0002-block-two.patch" in finding.notes[0]
     monkeypatch.setattr(submit, "LIMIT", 1000)
     finding = submit.check_size(site, site.groups[0])
-    assert not finding.ok and "more than lists take" in finding.problems[0]
+    assert not finding.ok and "mailing lists accept" in finding.problems[0]
 
 
 # --- the series --------------------------------------------------------------------------
@@ -241,14 +241,14 @@ def test_the_document_has_the_series_that_there_are() -> None:
 # --- the cover letter --------------------------------------------------------------------
 
 
-def test_a_missing_letter_is_told(letter: Queue) -> None:
+def test_a_missing_letter_is_an_error(letter: Queue) -> None:
     (letter.root / "patches/cover/lines.txt").unlink()
     assert check(letter, "cover") == ["FAIL cover: lines, patches/cover/lines.txt", "     does not exist"]
 
 
 def test_the_letter_that_there_was_of_all_is_no_letter(letter: Queue) -> None:
     (letter.root / "patches/cover-letter.txt").write_text(LETTER)
-    wanted = "     patches/cover-letter.txt: neither a patch nor the folder of cover letters or of the laboratory"
+    wanted = "     patches/cover-letter.txt: neither a patch, nor the folder of cover letters, nor patches/oldsched"
     assert wanted in check(letter, "cover")
 
 
@@ -327,7 +327,7 @@ def test_a_shortlog_and_a_diffstat_must_be_those_of_the_series() -> None:
     for part, old, new in (("shortlog", "block: two", "block: too"),
                            ("diffstat", "4 ++--", "5 +++--")):
         wrong, _ = submit.cover_problems(whole.replace(old, new), SUBJECTS, SHORTLOG, DIFFSTAT)
-        assert [line for line in wrong if f"its {part} is not" in line] == wrong != []
+        assert [line for line in wrong if f"the {part} is not" in line] == wrong != []
 
 
 def test_wide_lines_are_no_more_than_told() -> None:
@@ -439,7 +439,7 @@ def test_the_mails_are_counted_and_have_the_prefix_of_the_letter(tmp_path: Path)
         (tmp_path / f"000{number}-x.eml").write_text(f"Subject: [PATCH RFC {number}/2] x\n\ntext\n")
     assert submit.mail_problems(tmp_path, 2, "PATCH RFC") == []
     assert submit.mail_problems(tmp_path, 3, "PATCH RFC") == [
-        "b4 send wrote 3 mails of 3 patches and a cover letter"]
+        "b4 send wrote 3 mails for 3 patches and a cover letter"]
     assert len(submit.mail_problems(tmp_path, 2, "PATCH")) == 3
     (tmp_path / "0001-x.eml").write_text("Subject: [PATCH RFC 1/3]\n x\n\n")
     assert submit.mail_problems(tmp_path, 2, "PATCH RFC") == [
@@ -563,7 +563,7 @@ def test_what_the_base_says_too_is_no_problem(queue: Queue, tree: Path) -> None:
     queue.works("submit-check", "--only", "am", kernel=tree)
     project = common.Project(queue.root, queue.root / "build", queue.cache)
     (finding,) = analyse.analyse(project, queue.root / "build/verify/linux", ["word"])
-    assert finding.ok and finding.notes == ("1 reports are the base's too",)
+    assert finding.ok and finding.notes == ("1 reports also exist on the base",)
 
 
 @pytest.mark.usefixtures("word")
