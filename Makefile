@@ -8,13 +8,30 @@ QUEUE := tools/dev/queue/queue
 FLAVOUR ?= plain
 export KERNEL STEPS JOBS SEED VM_FULL
 
-.PHONY: help run check setup setup-run setup-test setup-bench setup-blktests setup-deb venv venv-run fetch tree export \
+# The default target.
+.DEFAULT_GOAL := help
+
+.PHONY: help try pages run check setup setup-run setup-test setup-bench setup-blktests setup-deb venv venv-run fetch tree export \
 	verify bisect-check submit-check kernel uml deb bench soak stress evaluation unchanged coverage mutants blktests reproducers clean
 
+# Fills the cache on a cluster first: tools/testbed/lab/workflow/profiles has local, slurm and kubernetes.
+define CLUSTER
+tools/dev/setup/venv workflow && mkdir -p build/lab/workflow && ln -sfn ../cache build/lab/workflow/cache && \
+tools/testbed/lab/lab cells --all --out build/lab/workflow/plan.json && \
+build/venv-workflow/bin/snakemake --snakefile tools/testbed/lab/workflow/Snakefile --directory build/lab/workflow \
+	--profile tools/testbed/lab/workflow/profiles/$(PROFILE) $(EVALUATION_ARGS)
+endef
+
+##@ Try
+
+try: setup-run venv ## run a scenario on the changed kernel, print what differs from the committed results (SCENARIO=NAME)
+	@[ -n "$(SCENARIO)" ] || { echo "make try: name a scenario: SCENARIO=players; \`tools/lab/lab list\` names them" >&2; exit 2; }
+	@$(QUEUE) uml
+	@tools/testbed/lab/lab try $(SCENARIO) -j$(or $(JOBS),2) $(TRY_ARGS)
+
 help: ## show this text
-	@echo "Targets:"
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | \
-	  sed -E 's/^([a-z-]+):[^#]*## (.*)/\1|\2/' | awk -F'|' '{ printf "  %-14s %s\n", $$1, $$2 }'
+	@awk -F':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "Variables:"
 	@echo "  KERNEL=PATH    source: a git tree, an unpacked tree or a tarball; never modified"
@@ -30,6 +47,8 @@ help: ## show this text
 	@echo "  JOBS=N         parallel jobs (default: the number of CPUs)"
 	@echo "  DISKSIM=PATH   a DiskSim that tools/testbed/disk/validation/build made, for the tests of make check that require it"
 	@echo "  QUEUE_CACHE=DIR  where sources are kept (default: cfq-queue in the user's cache)"
+	@echo "  SCENARIO=A     for make try: a scenario, or several"
+	@echo "  TRY_ARGS=...   for make try: see tools/testbed/lab/lab try --help"
 
 run: setup-run venv-run ## boot the patched kernel, run fio under each scheduler, players and a recorder with reservations
 	@$(QUEUE) kernel
@@ -37,6 +56,23 @@ run: setup-run venv-run ## boot the patched kernel, run fio under each scheduler
 
 check: setup-test venv ## run the tests (STEPS=A,B: some of it)
 	@tools/dev/check/check
+
+##@ Change
+
+tree: setup-run ## make build/linux: the pristine base and one commit a patch
+	@$(QUEUE) tree
+
+export: ## write patches/, series and the mirrored files from build/linux
+	@$(QUEUE) export
+
+kernel: setup-run ## build the x86-64 kernel (FLAVOUR=plain, debug, kcsan, lockstat or blktests)
+	@$(QUEUE) kernel --flavour $(FLAVOUR)
+
+uml: setup-run ## build User-Mode Linux with virtual time (FLAVOUR=smp: two CPUs, lockdep, KASAN; oldsched: with patches/oldsched)
+	@$(QUEUE) uml --flavour $(if $(filter smp oldsched,$(FLAVOUR)),um-$(FLAVOUR),um)
+
+deb: setup-deb ## build Debian packages of the patched kernel into build/deb (CONFIG=FILE: with that configuration)
+	@$(QUEUE) deb $(if $(CONFIG),--config '$(CONFIG)')
 
 setup: setup-test ## install the packages that are missing for make check (as root), or name them
 
@@ -52,11 +88,10 @@ venv-run: setup-run
 fetch: setup-run ## get the pristine source into the cache (REFRESH=1: look for a newer one)
 	@$(QUEUE) fetch $(if $(REFRESH),--refresh)
 
-tree: setup-run ## make build/linux: the pristine base and one commit a patch
-	@$(QUEUE) tree
+clean: ## remove build/, unless it has work that is not exported (FORCE=1: even then)
+	@$(QUEUE) clean $(if $(FORCE),--force)
 
-export: ## write patches/, series and the mirrored files from build/linux
-	@$(QUEUE) export
+##@ Send
 
 verify: setup-test venv ## check that the queue is fit to be sent (am, quilt, checkpatch, mirrors, sign-offs)
 	@$(QUEUE) verify $(if $(FORCE),--again)
@@ -68,14 +103,16 @@ submit-check: setup-test venv ## all that can be done without sending the series
 	@tools/dev/setup/venv docs
 	@$(QUEUE) submit-check $(if $(ONLY),--only $(ONLY))
 
-kernel: setup-run ## build the x86-64 kernel (FLAVOUR=plain, debug, kcsan, lockstat or blktests)
-	@$(QUEUE) kernel --flavour $(FLAVOUR)
+##@ Measure
 
-uml: setup-run ## build User-Mode Linux with virtual time (FLAVOUR=smp: two CPUs, lockdep, KASAN; oldsched: with patches/oldsched)
-	@$(QUEUE) uml --flavour $(if $(filter smp oldsched,$(FLAVOUR)),um-$(FLAVOUR),um)
+evaluation: setup-run venv ## run every scenario and record the results; what is in the cache is not run again (PROFILE=slurm)
+	@$(QUEUE) uml
+	@$(if $(PROFILE),$(CLUSTER))
+	@tools/testbed/lab/lab run --all -j$(or $(JOBS),2)
+	@tools/testbed/lab/lab record --all
 
-deb: setup-deb ## build Debian packages of the patched kernel into build/deb (CONFIG=FILE: with that configuration)
-	@$(QUEUE) deb $(if $(CONFIG),--config '$(CONFIG)')
+pages: venv ## write evaluation.md, the numbers in guides, and all pages and plots (build/pages) from committed results
+	@tools/testbed/lab/lab pages
 
 bench: setup-bench ## report instructions per I/O for each scheduler (BENCH_ARGS: see tools/dev/bench/bench cost --help)
 	@$(QUEUE) kernel
@@ -85,29 +122,24 @@ soak: setup-run ## 10^7 requests of random load in virtual time, invariants chec
 	@$(QUEUE) uml
 	@tools/testbed/soak/soak $(SOAK_ARGS)
 
-evaluation: PROFILE = local
-evaluation: setup-run venv ## every scenario, each run by itself, by Snakemake: goes on where it stopped (PROFILE=local, slurm)
-	@$(QUEUE) uml
-	@tools/dev/setup/venv workflow
-	@tools/testbed/lab/lab cells --all
-	@build/venv-workflow/bin/snakemake --snakefile tools/testbed/lab/workflow/Snakefile --directory build/lab/workflow \
-		--profile tools/testbed/lab/workflow/profiles/$(PROFILE) $(EVALUATION_ARGS)
-
-unchanged: setup-run ## is every scenario without a reservation the same with and without the BW class? (UNCHANGED_ARGS)
-	@$(QUEUE) uml
-	@$(QUEUE) uml --before compare-I-O-priorities-by-rank
-	@tools/testbed/lab/lab unchanged --all --without build/uml-before/linux $(or $(UNCHANGED_ARGS),-j2)
-
 stress: FLAVOUR = debug
+
 stress: setup-test venv ## 20 minutes of everything at once in QEMU, data verified (STRESS_ARGS: see tools/dev/stress/stress --help)
 	@$(QUEUE) kernel --flavour $(FLAVOUR)
 	@tools/dev/stress/stress --flavour $(FLAVOUR) $(STRESS_ARGS)
+
+##@ Audit
 
 coverage: setup-test venv ## which lines and branches the tests run (COVERAGE_ARGS: see tools/dev/coverage/coverage --help)
 	@tools/dev/coverage/coverage $(COVERAGE_ARGS)
 
 mutants: setup-test venv ## plant small faults one by one: does a test hear each? (MUTANTS_ARGS: see tools/dev/mutants/mutants --help)
 	@tools/dev/mutants/mutants $(MUTANTS_ARGS)
+
+unchanged: setup-run ## is every scenario without a reservation the same with and without the BW class? (UNCHANGED_ARGS)
+	@$(QUEUE) uml
+	@$(QUEUE) uml --before compare-I-O-priorities-by-rank
+	@tools/testbed/lab/lab unchanged --all --without build/uml-before/linux $(or $(UNCHANGED_ARGS),-j2)
 
 blktests: setup-blktests ## the kernel's own block tests under cfq, bfq and mq-deadline (BLKTESTS_ARGS: see selftests/blktests)
 	@$(QUEUE) kernel --flavour blktests
@@ -117,6 +149,3 @@ reproducers: setup-test venv ## are the bugs that patches mend in the pristine k
 	@$(QUEUE) kernel --flavour fixes
 	@$(QUEUE) kernel --flavour fixes --base
 	@PYTHONPATH=. build/venv/bin/python -P -m selftests.fixes.reproduce $(if $(ONLY),--only $(ONLY))
-
-clean: ## remove build/, unless it has work that is not exported (FORCE=1: even then)
-	@$(QUEUE) clean $(if $(FORCE),--force)

@@ -11,7 +11,9 @@ from selftests.docs.added_files import attributes, disk_attributes
 from selftests.uml.test_ours import LONG, SHOWN
 from tools.base.paths import ROOT
 from tools.dev.stress import knobs
-from tools.testbed.lab import cli
+from tools.testbed.lab.cli.running import RECORDS
+from tools.testbed.lab.model import catalog
+from tools.testbed.lab.report import evaluation
 from tools.testbed.soak import load
 
 
@@ -63,12 +65,28 @@ def test_every_attribute_of_a_disk_is_fuzzed_in_its_range() -> None:
     assert known == ranges, "selftests/vm/guest/fuzz.c: rotating[]"
 
 
-def test_every_scenario_has_its_page_of_the_evaluation() -> None:
+def test_every_scenario_has_committed_results_and_a_row_in_the_evaluation() -> None:
+    scenarios = {path.stem for path in catalog.SCENARIOS.glob("*.toml")}
+    records = {path.stem for path in RECORDS.glob("*.json") if not path.stem.startswith("crosscheck-")}
+    assert records == scenarios, "Documentation/queue/results: `lab record --all` writes them"
+    listed = words("Documentation/queue/evaluation.md", r"^\| \[?([a-z-]+)(?:\]\(\S+\))? \| [^|]* \| [^|]* \| (?:all|\*|\|)")
+    assert listed == scenarios, "Documentation/queue/evaluation.md: `make pages` writes it"
+
+
+def test_pages_of_the_evaluation_that_are_committed_are_those_that_guides_link() -> None:
     pages = {path.stem for path in (ROOT / "Documentation/queue/evaluation").glob("*.md")}
-    scenarios = {path.stem for path in cli.SCENARIOS.glob("*.toml")}
-    assert pages == scenarios, "Documentation/queue/evaluation: `lab report` writes a page of each scenario"
-    listed = words("Documentation/queue/evaluation.md", r"^\| \[\S+\]\(evaluation/(\S+)\.md\) \|")
-    assert listed == scenarios, "Documentation/queue/evaluation.md: `lab report` writes it"
+    assert pages == set(evaluation.COMMITTED)
+    guides = "".join(path.read_text() for path in (ROOT / "README.md", *(ROOT / "Documentation/queue").glob("*.md")))
+    assert pages == set(re.findall(r"evaluation/([\w-]+)\.md", guides))
+
+
+def test_six_pictures_are_committed_and_each_is_shown() -> None:
+    pictures = {path for kind in ("svg", "png") for path in (ROOT / "Documentation/queue").rglob(f"*.{kind}")}
+    assert len(pictures) <= 6
+    texts = [ROOT / "README.md", *(ROOT / "Documentation/queue").rglob("*.md"), *(ROOT / "tools").rglob("README.md")]
+    shown = {(path.parent / link).resolve() for path in texts
+             for link in re.findall(r"!\[[^]]*\]\(([^)]+)\)", path.read_text())}
+    assert pictures == shown
 
 
 def test_the_evaluation_is_one_page_whose_links_lead_somewhere() -> None:
@@ -82,6 +100,6 @@ def test_the_evaluation_is_one_page_whose_links_lead_somewhere() -> None:
 
 
 def test_every_scenario_is_tested_or_excluded_with_a_reason() -> None:
-    ours = {path.stem for path in cli.SCENARIOS.glob("*.toml")}
+    ours = {path.stem for path in catalog.SCENARIOS.glob("*.toml")}
     assert {name for name, *_ in SHOWN} | set(LONG) == ours, "selftests/uml/test_ours.py: SHOWN or LONG"
     assert not {name for name, *_ in SHOWN} & set(LONG)

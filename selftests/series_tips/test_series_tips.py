@@ -2,7 +2,7 @@
 """The tip of each series by itself: it boots, and its KUnit tests and kselftests pass.
 
 Only the kselftests that run in virtual time are run here: all of them run in QEMU with the whole queue. A test that
-requires another series (the modelled disk) may be skipped.
+requires another series (the modelled disk, the name of a process after exec()) may be skipped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PROJECT = Project.here()
 SERIES = list(read_groups(PROJECT, queue_patches(PROJECT)))
 # The KUnit suites that the tip of a series must have.
 CFQ = {"cfq-iosched"}
-SUITES = {"null_blk": {"null_blk_rotational"}, "cfq": CFQ, "bandwidth": CFQ, "vfs": CFQ}
+SUITES = {"null_blk": {"null_blk_rotational"}, "cfq": CFQ, "bandwidth": CFQ}
 SKIPPED = 4
 KUNIT = ["kunit.autorun=1", "kunit_shutdown=halt", "console=tty", "con=null", "con0=null,fd:1", "mem=512M"]
 

@@ -14,11 +14,13 @@ from pathlib import Path
 import pytest
 
 from tools.testbed.disk import capacity, characteristics, presets
-from tools.testbed.lab import cgroups, cli, job, runner, units
-from tools.testbed.lab.features import probe
-from tools.testbed.lab.results import Result
-from tools.testbed.lab.scenario import Group, Priority, Scenario
-from tools.testbed.lab.units import MIB
+from tools.testbed.lab.model import catalog, cgroups, units
+from tools.testbed.lab.model.results import Result
+from tools.testbed.lab.model.scenario import Group, Priority, Scenario
+from tools.testbed.lab.model.units import MIB
+from tools.testbed.lab.run import job, layout, runner
+from tools.testbed.lab.run.features import probe
+from tools.testbed.lab.run.plan import make_plan
 from tools.testbed.vm import uml
 from tools.testbed.vm.programs import build_bwctl
 
@@ -85,7 +87,8 @@ cat /sys/fs/cgroup/io.bw.model > $OUT/model
     for number in (1, 2):  # of the second nothing is in the drive's cache
         said = (tmp_path / f"said.{number}").read_text()
         assert_model(disk, (tmp_path / f"model.{number}").read_text(), said)
-    assert (tmp_path / "code").read_text() == "1\n" and "others used it" in (tmp_path / "disturbed").read_text()
+    assert (tmp_path / "code").read_text() == "1\n"
+    assert "other I/O disturbed the measurement" in (tmp_path / "disturbed").read_text()
     assert (tmp_path / "model").read_text() == (tmp_path / "model.2").read_text()
 
 
@@ -135,10 +138,10 @@ def late(
     """
     begin, end = where
     size = int(presets.load(disk).attributes["size"]) * MIB
-    part = int(size * (end - begin)) // (job.MEDIA_FILES + 1) // MIB * MIB
+    part = int(size * (end - begin)) // (layout.MEDIA_FILES + 1) // MIB * MIB
     for key, value in {"MEDIA_FROM": begin, "MEDIA_BYTES": part, "DATABASE_BYTES": part, "TREES_TO": 1.0}.items():
         monkeypatch.setattr(job, key, value)
-    ours = cli.find_scenario(name)
+    ours = catalog.find_scenario(name)
     scenario = dataclasses.replace(
         ours,
         disk=disk,
@@ -151,7 +154,7 @@ def late(
     )
     if by_group:
         scenario = reserved_by_group(scenario, disk, count)
-    plan = runner.make_plan(scenario, cli.DISKS, None, None, None, probe(guests))
+    plan = make_plan(scenario, catalog.DISKS, None, None, None, probe(guests))
     found: list[Result] = []
     failed = runner.run_plans([plan], guests, 2, None, lambda _, result: found.append(result), lambda *_: None)
     assert failed == []

@@ -19,7 +19,8 @@ import pytest
 
 from tools.testbed.disk import presets
 from tools.testbed.lab import cli
-from tools.testbed.lab.results import load_result
+from tools.testbed.lab.model import catalog
+from tools.testbed.lab.model.results import load_result
 from tools.testbed.vm import uml
 
 PRESETS = presets.names()
@@ -130,7 +131,7 @@ def test_reader_beside_cached_writers_gets_a_quarter(tmp_path: Path, preset: str
     kernel = Path(os.environ.get("LAB_KERNEL", uml.IMAGE))
     if not kernel.is_file():
         pytest.skip(f"no kernel at {kernel}: `make uml` builds it")
-    text = where_it_may_be_written((cli.SCENARIOS / "reader-beside-writers.toml").read_text(), preset)
+    text = where_it_may_be_written((catalog.SCENARIOS / "reader-beside-writers.toml").read_text(), preset)
     scenario = tmp_path / "reader.toml"
     scenario.write_text(text.replace('"rot/queue" = "rpo"', f'"rot/queue" = "{queue}"'))
     cli.main(["run", str(scenario), "--disk", preset, "--duration", "5", "--quiet", "-j2", "--kernel", str(kernel),

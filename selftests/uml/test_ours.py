@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tools.testbed.lab import cli, expect, kernels, pictures
-from tools.testbed.lab.features import probe
-from tools.testbed.lab.results import Result, load_result
+from tools.testbed.lab import cli
+from tools.testbed.lab.model import catalog
+from tools.testbed.lab.model.results import Result, load_result
+from tools.testbed.lab.report import pictures
+from tools.testbed.lab.run import expect, oldsched
+from tools.testbed.lab.run.features import probe
 from tools.testbed.lab.tests.conftest import SCENARIO
 from tools.testbed.vm import uml
 
@@ -72,7 +75,7 @@ LONG = {
 
 @pytest.mark.parametrize(("name", "cells"), [(name, cells) for name, cells, _ in SHOWN])
 def test_runs_decide_every_expectation(name: str, cells: str) -> None:
-    scenario = cli.find_scenario(name)
+    scenario = catalog.find_scenario(name)
     assert expect.undecided(scenario, scenario.cells(only=cells)) == []
 
 
@@ -133,12 +136,12 @@ def test_recorder_that_has_reserved_waits_less(kernel: Path, guests: uml.Guests,
 
 
 def test_every_picture_is_of_a_run() -> None:
-    for picture in pictures.load(cli.TOOL / "pictures.toml", []):
-        scenario = cli.find_scenario(picture.scenario)
+    for picture in pictures.load(pictures.LIST, []):
+        scenario = catalog.find_scenario(picture.scenario)
         if picture.oldsched:  # with a scheduler that a kernel with patches/oldsched adds
             scheduler = picture.run.split()[0]
-            scenario = dataclasses.replace(scenario, configs=[kernels.added(scenario, scheduler)])
-            assert scheduler in kernels.SCHEDULERS, picture.name
+            scenario = dataclasses.replace(scenario, configs=[oldsched.added(scenario, scheduler)])
+            assert scheduler in oldsched.SCHEDULERS, picture.name
         assert picture.run in [cell.name for cell in scenario.cells()], picture.name
 
 

@@ -8,10 +8,11 @@ import sys
 from collections.abc import Sequence
 
 from tools.base import cli
+from tools.user.blkviz import html_speed
 
-from . import cost, disk_cost, lock, page, timer, where, zeros
+from . import cost, disk_cost, lock, timer, where, zeros
 
-COMMANDS = {"cost": cost, "disk": disk_cost, "lock": lock, "page": page, "timer": timer, "where": where,
+COMMANDS = {"cost": cost, "disk": disk_cost, "lock": lock, "page": html_speed, "timer": timer, "where": where,
             "zeros": zeros}
 
 

@@ -26,11 +26,11 @@ from tools.base.arguments import positive, seconds
 from tools.base.cli import EXIT_USAGE, ToolError
 from tools.base.progress import Progress
 from tools.testbed.disk import presets
-from tools.testbed.lab import stats
-from tools.testbed.lab.cli import LOADGEN, build_loadgen
-from tools.testbed.lab.features import probe
-from tools.testbed.lab.job import CONFIGFS, DEVICE, START_NS, SYSFS
-from tools.testbed.lab.units import MIB, NSEC_PER_SEC
+from tools.testbed.lab.model.units import MIB, NSEC_PER_SEC
+from tools.testbed.lab.run import stats
+from tools.testbed.lab.run.features import probe
+from tools.testbed.lab.run.job import CONFIGFS, DEVICE, START_NS, SYSFS
+from tools.testbed.lab.run.loadgen import LOADGEN, build_loadgen
 from tools.testbed.vm import uml
 
 DEPTH = 32

@@ -30,8 +30,8 @@ from typing import IO
 
 from tools.base import cli
 from tools.base.cli import ToolError
+from tools.base.code_id import COVERED, code_id, of_patches
 from tools.base.files import write_whole
-from tools.base.patched import code_id, of_patches
 from tools.base.paths import BUILD, DOCUMENTS, ROOT, TOOLS
 from tools.base.text import markdown
 from tools.testbed.vm.reports import scan
@@ -328,7 +328,7 @@ def page(found: Mapping[str, Mapping[str, int]], missed: Sequence[Line],
         "Written by `make coverage`: gcov in User-Mode Linux and in QEMU, merged by gcovr. Of files that the",
         "queue changes only the lines that it adds count. The files are compiled without inlining. A branch is one",
         "of the machine's code: a condition with two halves has four, and the optimiser may merge some.",
-        of_patches(code_id()), "",
+        of_patches(code_id(folders=COVERED), *COVERED), "",
         "Run: " + "; ".join(f"{name} ({PARTS[name].what})" for name in parts) + ".", "",
         table(found), "",
         "## Branches of the scheduler that nothing takes", "", listing(missed, reasons), ""])

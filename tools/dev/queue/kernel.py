@@ -14,9 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.base.cli import ToolError
+from tools.base.code_id import ELSEWHERE, KERNEL_ID
+from tools.base.csource import stripped
 from tools.base.files import write_if_changed
 
 from .common import NO_SPACE, NamedProgress, Project, disk_full, git, git_out, locked, need_space, run, say
+from .stamps import versions
 
 
 @dataclass(frozen=True)
@@ -216,7 +219,32 @@ def build(project: Project, name: str, linux: Path | None = None, folder: str | 
     if not image.is_file():
         raise ToolError(f"{project.show(image)}: the build made no image; "
                          f"see {project.show(out / 'build.log')}")
+    if flavour.arch == "um":
+        write_kernel_id(linux, out)
     return image
+
+
+def write_kernel_id(linux: Path, out: Path) -> None:
+    """Beside an image, digests of it and of what it was built from: code that differs in comments is the same code."""
+    code = hashlib.sha256(repr((code_of(linux), versions("gcc", "ld"))).encode())
+    code.update((out / ".config").read_bytes())
+    image = hashlib.sha256((out / "vmlinux").read_bytes())
+    write_if_changed(out / KERNEL_ID,
+                     json.dumps({"image": image.hexdigest(), "code": code.hexdigest()}).encode())
+
+
+def code_of(linux: Path) -> list[object]:
+    """The base, and each file of the work tree that differs from it: C without comments, all else but texts whole."""
+    changed = git_out(linux, "diff", "--name-only", "--no-renames", "base").splitlines()
+    changed += git_out(linux, "ls-files", "--others", "--exclude-standard").splitlines()
+    found: list[object] = [git_out(linux, "rev-parse", "base")]
+    for name in sorted(set(changed)):
+        if name.startswith(ELSEWHERE):
+            continue
+        path = linux / name
+        text = path.read_text(errors="replace") if path.is_file() else ""
+        found.append((name, stripped(text) if name.endswith((".c", ".h")) else text))
+    return found
 
 
 def build_modules(project: Project, linux: Path, out: Path, flavour: Flavour) -> None:

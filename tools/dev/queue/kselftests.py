@@ -10,7 +10,7 @@ from .common import git_out, run
 
 # The queue's folders below BELOW. The scripts of NAME share NAME_common.sh, whose functions begin
 # with NAME_.
-KSELFTESTS = ("cfq", "null_blk")
+KSELFTESTS = ("blktrace", "cfq", "null_blk")
 BELOW = "tools/testing/selftests"
 COMMENT = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools.base.cli import ToolError
+from tools.base.code_id import OLDSCHED, SCHEDULING, code_id, of_patches
 from tools.base.files import write_if_changed
-from tools.base.patched import OLDSCHED, code_id, of_patches
 
 from .checkpatch import checkpatch_findings
 from .common import PLAIN_GIT, Project, git, git_out, locked, say
@@ -106,12 +106,16 @@ def oldsched_findings(project: Project, linux: Path, base: Base, stamps: Stamps)
             *found, am,
             measured("export", f"{OLDSCHED} is what make export writes",
                      export_problems, project, linux, head, patches),
-            *(measured("page", f"{page}, {OLDSCHED}", page_problems, project, page, how)
-              for page, how in PAGES.items()),
             *checkpatch_findings(project, linux, patches, stamps),
             stamps.measured(key, "builds", f"block/ with {OLDSCHED}", build_problems, project, linux, patches)]
     finally:
         git(linux, "checkout", "-q", "-f", "-B", "queue", head)
+
+
+def page_findings(project: Project) -> list[Finding]:
+    """Which pages have results of other code than the patches'."""
+    return [measured("page", f"{page}, {OLDSCHED}", page_problems, project, page, how) for page, how in PAGES.items()
+            ] if oldsched_patches(project) else []
 
 
 def page_problems(project: Project, name: str, how: str) -> list[str]:
@@ -120,7 +124,8 @@ def page_problems(project: Project, name: str, how: str) -> list[str]:
     if not page.is_file():
         return []
     lines = page.read_text().splitlines()
-    wanted = [of_patches(code_id(project.root)), of_patches(code_id(project.root, series=OLDSCHED), OLDSCHED)]
+    wanted = [of_patches(code_id(project.root, SCHEDULING), *SCHEDULING),
+              of_patches(code_id(project.root, series=OLDSCHED), OLDSCHED)]
     return [f"out of date, '{line[:-1]}' expected: {how}" for line in wanted if line not in lines]
 
 

@@ -11,7 +11,7 @@ from email.utils import parseaddr
 from pathlib import Path
 
 from tools.base.cli import ToolError
-from tools.base.patched import OLDSCHED
+from tools.base.code_id import OLDSCHED
 
 from .common import Project, git_out
 from .groups import COVER

@@ -20,7 +20,7 @@ from tools.base.cli import ToolError
 from tools.base.files import write_if_changed
 from tools.base.text import table as text_table
 
-from . import analyse, tree
+from . import analyse, oldsched, tree, verify
 from .checkpatch import checkpatch_findings
 from .common import PLAIN_GIT, Project, git, git_out, locked, run, say
 from .findings import Finding, measured, reasoned, since
@@ -29,7 +29,6 @@ from .scratch import applied, scratch_tree
 from .series import changed_files, message_problems, series_problems
 from .source import fetch
 from .stamps import Stamps
-from .verify import export_problems
 
 WORDS = "tools/dev/queue/codespell-exceptions"
 BRANCH = "submit-check"  # of build/verify/linux, for b4
@@ -121,7 +120,7 @@ def each(check: Callable[[Site, Group], Finding]) -> Check:
 def check_export(site: Site) -> list[Finding]:
     """Compare patches/ with format-patch of build/linux, byte by byte."""
     return [Finding("export", "patches/ matches build/linux",
-                    tuple(export_problems(site.project, site.project.linux, site.patches)))]
+                    tuple(verify.export_problems(site.project, site.project.linux, site.patches)))]
 
 
 def check_am(site: Site) -> list[Finding]:
@@ -142,6 +141,11 @@ def other_tree(linux: Path, wanted: str, whose: str) -> list[str]:
 
 def check_message(site: Site) -> list[Finding]:
     return [measured("message", path.name, message_problems, path) for path in site.patches]
+
+
+def check_pages(site: Site) -> list[Finding]:
+    """Results that the letters and documents quote are those of the patches that are sent."""
+    return [*verify.page_findings(site.project), *oldsched.page_findings(site.project)]
 
 
 def check_checkpatch(site: Site) -> list[Finding]:
@@ -476,6 +480,7 @@ CHECKS: dict[str, Check] = {
     "export": check_export,
     "am": check_am,
     "message": check_message,
+    "pages": check_pages,
     "checkpatch": check_checkpatch,
     "cover": each(check_cover),
     "size": each(check_size),

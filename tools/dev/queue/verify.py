@@ -11,10 +11,11 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tools.base.cli import ToolError
-from tools.base.patched import DISK_MODEL, code_id, of_patches
+from tools.base.code_id import COVERED, DISK_MODEL, SCHEDULING, code_id, of_patches
 
 from .checkpatch import checkpatch_findings
 from .common import Project, git, git_out, locked, run
@@ -29,9 +30,9 @@ from .source import fetch
 from .stamps import Stamps
 from .tree import SNIPPET, compare_mirror, format_patches, queue_patches
 
-# Pages with results: the folder whose code they depend on (empty: all), and the command that regenerates them.
-PAGES = {"Documentation/queue/evaluation.md": ("", "tools/testbed/lab/lab run --all && tools/testbed/lab/lab report"),
-         "Documentation/queue/coverage.md": ("", "make coverage COVERAGE_ARGS=--write"),
+# Pages with results: the folders whose code they depend on, and the command that regenerates them.
+PAGES = {"Documentation/queue/evaluation.md": (SCHEDULING, "make evaluation pages"),
+         "Documentation/queue/coverage.md": (COVERED, "make coverage COVERAGE_ARGS=--write"),
          "Documentation/queue/disk-validation.md": (DISK_MODEL, "tools/testbed/disk/disk validate --write")}
 NO_REASON = "**no reason**"  # in coverage.md, for a branch that no test takes
 
@@ -59,7 +60,7 @@ def verify(project: Project, kernel: str | None, again: bool = False) -> list[Fi
             measured("quilt push -a", f"on linux {base.version}", quilt_problems, project, linux, patches),
             measured("options", ", ".join(f"configs/{name}.config" for name in OWN),
                      option_problems, project, linux),
-            *(measured("page", page, page_problems, project, page, *how) for page, how in PAGES.items()),
+            *(replace(found, problems=(), notes=found.problems) for found in page_findings(project)),
             *cut_findings(project, linux, patches),
             *checkpatch_findings(project, linux, patches, Stamps(project, again)),
             *oldsched_findings(project, linux, base, Stamps(project, again))]
@@ -73,13 +74,18 @@ def cut_findings(project: Project, linux: Path, patches: Sequence[Path]) -> list
         return [Finding("groups", "cannot be read", (str(error),))]
 
 
-def page_problems(project: Project, name: str, folder: str, command: str) -> list[str]:
+def page_findings(project: Project) -> list[Finding]:
+    """Check whether the results of pages are of the current code: an error only before the series are sent."""
+    return [measured("page", page, page_problems, project, page, *how) for page, how in PAGES.items()]
+
+
+def page_problems(project: Project, name: str, folders: tuple[str, ...], command: str) -> list[str]:
     """Check that the results of a page are of the current code, and that no row lacks a reason."""
     page = project.root / name
     if not page.is_file():
         return []
     text = page.read_text()
-    line = of_patches(code_id(project.root, folder), folder)
+    line = of_patches(code_id(project.root, folders), *folders)
     problems = [] if line in text.splitlines() else [f"out of date, '{line[:-1]}' expected: run `{command}`"]
     if number := text.count(NO_REASON):
         problems.append(f"{number} rows have '{NO_REASON}': test them, or add a reason to "

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tools.base.cli import ToolError
-from tools.testbed.lab.units import NSEC_PER_SEC
+from tools.testbed.lab.model.units import NSEC_PER_SEC
 
 SECTORS_OF_GIB = 1 << 21
 OF_EXT4 = "ext4lazyinit"  # the kernel thread that reads block bitmaps after a mount
@@ -34,13 +34,13 @@ class Band(NamedTuple):
 
 def of_trace(trace: Path) -> Band:
     """The band from the first completion on. Raises ToolError if the file system read for itself meanwhile."""
-    from tools.user.blkviz import figures, model, panels, recording
+    from tools.user.blkviz import model, panels, process_stats, trace_files
 
-    found = model.build(*recording.read([str(trace)]))
+    found = model.build(*trace_files.read([str(trace)]))
     if any(process.name == OF_EXT4 for process in found.processes):
         raise ToolError(f"{trace}: {OF_EXT4} read from the disk, too; mount with no_prefetch_block_bitmaps")
     lowest, highest = ([None if place != place else round(place / SECTORS_OF_GIB, 3) for place in places.tolist()]
-                       for places in figures.head_band(found))
+                       for places in process_stats.head_band(found))
     first = next((number for number, place in enumerate(lowest) if place is not None), 0)
     return Band(panels.BAND_NS / NSEC_PER_SEC, lowest[first:], highest[first:])
 

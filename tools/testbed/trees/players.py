@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tools.base.cli import ToolError
-from tools.testbed.lab.stats import FIELDS, read_records
-from tools.testbed.lab.units import GIB, MIB, NSEC_PER_MSEC, NSEC_PER_SEC, bw_ioprio
+from tools.testbed.lab.model.units import GIB, MIB, NSEC_PER_MSEC, NSEC_PER_SEC, bw_ioprio
+from tools.testbed.lab.run.stats import FIELDS, read_records
 
 PLAYERS = 16
 FAST = 10  # players of 3 MiB/s; the others have 1 MiB/s

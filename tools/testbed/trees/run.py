@@ -37,8 +37,8 @@ from tools.base.cli import EXIT_USAGE, ToolError, need_numpy
 from tools.base.paths import TOOLS
 from tools.testbed.ageing import churn, generate
 from tools.testbed.disk import presets
-from tools.testbed.lab import cli as lab
-from tools.testbed.lab.units import MIB
+from tools.testbed.lab.model.units import MIB
+from tools.testbed.lab.run.loadgen import build_loadgen
 from tools.testbed.vm import uml
 from tools.testbed.vm.programs import build_preloaded, of_system
 
@@ -109,7 +109,7 @@ def measured(args: argparse.Namespace, out: Path) -> Measured:
             (out / f"players-{number}/job").write_text(players.job_text(size, args.playing))
     (out / "plan").write_text("".join(f"{number}\t{run.after}\t{run.beside}\t{run.command}\n"
                                       for number, run in enumerate(runs)))
-    guest = ["bash", str(HERE / "guest.sh"), args.fs, str(args.trees), str(lab.build_loadgen()),
+    guest = ["bash", str(HERE / "guest.sh"), args.fs, str(args.trees), str(build_loadgen()),
              args.disk, *disk_options(args)]
     uml.run_commands(f"{shlex.join(guest)} > $OUT/output 2>&1 && touch $OUT/ended\n", out, args.kernel, args.timeout)
     if not (out / "ended").is_file():

@@ -10,6 +10,8 @@ for the signal then). A kernel that complains fails its run, whatever the run is
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import os
 import shlex
 import shutil
@@ -20,6 +22,7 @@ import threading
 from pathlib import Path
 
 from tools.base.cli import EXIT_USAGE, ToolError
+from tools.base.code_id import KERNEL_ID
 from tools.base.paths import BUILD, ROOT
 
 from .command import guarded
@@ -88,6 +91,15 @@ class Guests:
             running = list(self.running)
         for process in running:
             _kill_group(process)
+
+    def kernel_id(self) -> str:
+        """The code, configuration and compiler of the kernel, where its build says so (kernel-id); else its image."""
+        image = hashlib.sha256(self.kernel.read_bytes()).hexdigest()
+        try:
+            said = json.loads((self.kernel.parent / KERNEL_ID).read_text())
+        except (OSError, ValueError):
+            return image
+        return str(said["code"]) if said["image"] == image else image
 
     def environment(self, seed: int) -> dict[str, str]:
         found = {key: value for key, value in os.environ.items() if key in ("PATH", "TMPDIR", "HOME")}

@@ -16,7 +16,7 @@ from tools.base.paths import TOOLS
 from tools.dev.bench import cli, disk_cost
 from tools.dev.bench.disk_cost import Cost, Load
 from tools.testbed.disk import presets
-from tools.testbed.lab.features import Features
+from tools.testbed.lab.run.features import Features
 from tools.testbed.vm import uml
 
 READS = Load("reads", 10, ["random=1 size=4096", "size=65536"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.base.patched import OLDSCHED, code_id, of_patches
+from tools.base.code_id import OLDSCHED, SCHEDULING, code_id, of_patches
 from tools.dev.queue import oldsched
 from tools.dev.queue.common import Project
 from tools.dev.queue.findings import Finding
@@ -88,7 +88,7 @@ def test_verify_looks_at_them_on_top_of_the_queue(on_a_branch: Queue, monkeypatc
     on_a_branch.works("export")
     found = findings(on_a_branch, monkeypatch)
     assert [finding for finding in found if not finding.ok] == []
-    checks = {"message", "lines", "git am", "export", "page", "checkpatch", "builds"}
+    checks = {"message", "lines", "git am", "export", "checkpatch", "builds"}
     assert checks == {finding.check for finding in found}
 
 
@@ -110,17 +110,18 @@ def test_verify_sees_a_patch_that_export_would_write_differently(
     assert [finding.check for finding in failed] == ["export"]
 
 
-def test_verify_sees_a_page_of_other_patches(on_a_branch: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_of_other_patches_is_found(on_a_branch: Queue) -> None:
     on_a_branch.works("export")
     own = of_patches(code_id(on_a_branch.root, series=OLDSCHED), OLDSCHED)
-    queues = of_patches(code_id(on_a_branch.root))
+    queues = of_patches(code_id(on_a_branch.root, SCHEDULING), *SCHEDULING)
+    here = Project(on_a_branch.root, on_a_branch.root, on_a_branch.root)
     for name in oldsched.PAGES:
         page = on_a_branch.root / name
         page.parent.mkdir(parents=True, exist_ok=True)
         for text, wrong in (("Of patches/oldsched of the patches 0.", 2), (own, 1), (queues, 1),
                             (f"{own}\n{queues}", 0)):
             page.write_text(f"{text}\n")
-            failed = [finding for finding in findings(on_a_branch, monkeypatch) if not finding.ok]
+            failed = [one for one in oldsched.page_findings(here) if not one.ok]
             assert sum(len(finding.problems) for finding in failed) == wrong
             assert {finding.subject for finding in failed} == ({f"{name}, {OLDSCHED}"} if wrong else set())
 

@@ -19,7 +19,7 @@ from tools.base.cli import EXIT_USAGE
 from tools.testbed.ageing import layout
 from tools.testbed.ageing.layout import MIB, STEPS, Layout
 from tools.testbed.ageing.tests.conftest import Mount, Mounted, ageing
-from tools.testbed.lab.job import Draw
+from tools.testbed.lab.run.layout import Draw
 
 DIRECTORIES = 12
 FILES = 15

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from tools.base.code_id import DISK_MODEL, code_id, of_patches
 from tools.base.files import write_whole
-from tools.base.patched import DISK_MODEL, code_id, of_patches
 from tools.base.paths import DOCUMENTS
 from tools.testbed.disk.errors import DiskError
 
@@ -30,7 +30,7 @@ def figures(text: str, path: Path = PAGE) -> str:
 
 def written(found: Sequence[Times], code: str) -> str:
     """The text between the marks, from response times."""
-    return (f"{of_patches(code, DISK_MODEL)}\n\n{demerit.markdown([one.verdict() for one in found])}\n\n"
+    return (f"{of_patches(code, *DISK_MODEL)}\n\n{demerit.markdown([one.verdict() for one in found])}\n\n"
             f"![Distributions of response times](figures/{PICTURE.name})\n")
 
 
@@ -38,4 +38,4 @@ def write(found: Sequence[Times], path: Path = PAGE, picture: Path = PICTURE) ->
     text = path.read_text()
     old = figures(text, path)
     plot.write(found, picture)
-    write_whole(path, text.replace(BEGIN + old + END, BEGIN + written(found, code_id(folder=DISK_MODEL)) + END))
+    write_whole(path, text.replace(BEGIN + old + END, BEGIN + written(found, code_id(folders=DISK_MODEL)) + END))

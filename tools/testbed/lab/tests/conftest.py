@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from tools.base.paths import TOOLS
-from tools.testbed.lab import cli
-from tools.testbed.lab.results import CellResult, ProcessResult, Result
-from tools.testbed.lab.stats import HISTOGRAM_MS
+from tools.testbed.lab.cli import options
+from tools.testbed.lab.model.results import CellResult, ProcessResult, Result
+from tools.testbed.lab.run import loadgen
+from tools.testbed.lab.run.stats import HISTOGRAM_MS
 from tools.testbed.vm import uml
 
 LAB = TOOLS / "testbed/lab"
@@ -134,7 +135,7 @@ def scenario_file(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def kernel() -> Path:
-    path = Path(os.environ.get("LAB_KERNEL", cli.KERNEL))
+    path = Path(os.environ.get("LAB_KERNEL", options.KERNEL))
     if not path.exists():
         pytest.skip("no User-Mode Linux: `make uml` builds it")
     return path
@@ -142,5 +143,5 @@ def kernel() -> Path:
 
 @pytest.fixture(scope="session")
 def guests(kernel: Path) -> uml.Guests:
-    cli.build_loadgen()
-    return uml.Guests(kernel, cli.LOADGEN, 60)
+    loadgen.build_loadgen()
+    return uml.Guests(kernel, loadgen.LOADGEN, 60)

@@ -14,8 +14,11 @@ from typing import Any
 import pytest
 
 from tools.base.cli import EXIT_INTERRUPTED
-from tools.testbed.lab import cli, filesystems, job, runner, schema, stats
-from tools.testbed.lab.features import probe
+from tools.testbed.lab import cli
+from tools.testbed.lab.model import catalog, filesystems, schema
+from tools.testbed.lab.run import job, loadgen, runner, stats
+from tools.testbed.lab.run.features import probe
+from tools.testbed.lab.run.plan import make_plan
 from tools.testbed.lab.tests.conftest import LAB, SCENARIO
 from tools.testbed.vm import uml
 from tools.user.blkviz.parse import scan
@@ -98,13 +101,13 @@ def test_other_seed_gives_other_files(kernel: Path, scenario_file: Path, disks: 
 
 def test_random_numbers_of_a_kernel_are_those_of_a_seed(kernel: Path, tmp_path: Path) -> None:
     """They choose tags, on which bfq's order of requests depends."""
-    cli.build_loadgen()
+    loadgen.build_loadgen()
     found = []
     for name, seed in (("1", 1), ("2-with-a-longer-name", 1), ("3", 2)):
         folder = tmp_path / name
         folder.mkdir()
         text = "report random /proc/sys/kernel/random/uuid\n"
-        uml.Guests(kernel, cli.LOADGEN, 60, seed=seed).run(text, {}, folder, "test")
+        uml.Guests(kernel, loadgen.LOADGEN, 60, seed=seed).run(text, {}, folder, "test")
         found.append((folder / "random").read_text())
     assert found[0] == found[1] != found[2]
 
@@ -137,12 +140,12 @@ file = "own:400MiB"
 
 def test_a_run_on_a_file_system_is_the_same_with_other_memory_left(kernel: Path) -> None:
     """Limits of dirty memory that are shares of it decide in which steps, and so where, files are written."""
-    cli.build_loadgen()
+    loadgen.build_loadgen()
     scenario = schema.parse(Path("test.toml"), BY_THE_PAGE_CACHE)
     found = []
     for memory in ("2G", "2040M"):
-        guests = uml.Guests(kernel, cli.LOADGEN, 120, memory)
-        plan = runner.make_plan(scenario, cli.DISKS, None, None, None, probe(guests))
+        guests = uml.Guests(kernel, loadgen.LOADGEN, 120, memory)
+        plan = make_plan(scenario, catalog.DISKS, None, None, None, probe(guests))
         found.append([runner.run_cell(plan, run, guests, None) for run in plan.runs])
     assert found[0] == found[1]
     assert all(process["bytes"] for cell in found[0] for process in cell["processes"])
@@ -403,9 +406,9 @@ def test_panic_is_reported_with_the_console(kernel: Path, tmp_path: Path) -> Non
 
 
 def test_guest_that_hangs_is_ended_after_the_limit(fake: Path, tmp_path: Path) -> None:
-    cli.build_loadgen()
+    loadgen.build_loadgen()
     kernel = script(fake / "linux", "echo last words; sleep 1000 & sleep 1000\n")
-    slow = uml.Guests(kernel, cli.LOADGEN, 0.5)
+    slow = uml.Guests(kernel, loadgen.LOADGEN, 0.5)
     with pytest.raises(uml.GuestFailed, match=r"no end after 0.5 s[^$]*last words"):
         slow.run("", {}, tmp_path, "test")
     wait_for(lambda: not guests_of(tmp_path), "the end of all processes")

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tools.testbed.lab import disks as disk_module
-from tools.testbed.lab import job, schema, units
-from tools.testbed.lab.errors import BadValue, ScenarioError
+from tools.testbed.lab.model import disks as disk_module
+from tools.testbed.lab.model import schema, units
+from tools.testbed.lab.model.errors import BadValue, ScenarioError
+from tools.testbed.lab.model.units import GIB, KIB, MIB
+from tools.testbed.lab.run import job, layout
 from tools.testbed.lab.tests.conftest import SCENARIO, lines_of
-from tools.testbed.lab.units import GIB, KIB, MIB
 
 
 def streams(source: str, disks: Path, variant: int = 0, seed: int = 1, policy: str = "rt") -> list[job.Process]:
@@ -40,23 +41,23 @@ def test_reservation_out_of_range_is_refused(rate: int) -> None:
 
 
 def test_media_files_lie_one_after_the_other_from_five_percent_on() -> None:
-    layout = job.Layout(500 * GIB)
-    assert layout.media(0) == (25 * GIB, 8 * GIB)
-    assert layout.media(39) == (25 * GIB + 39 * 8 * GIB, 8 * GIB)
-    assert layout.database == (345 * GIB, 8 * GIB)
-    assert layout.trees == (353 * GIB, 112 * GIB)
+    disk = layout.Layout(500 * GIB)
+    assert disk.media(0) == (25 * GIB, 8 * GIB)
+    assert disk.media(39) == (25 * GIB + 39 * 8 * GIB, 8 * GIB)
+    assert disk.database == (345 * GIB, 8 * GIB)
+    assert disk.trees == (353 * GIB, 112 * GIB)
 
 
 def test_disk_too_small_for_the_media_files_is_refused() -> None:
     with pytest.raises(BadValue, match="do not fit a disk of 100 GiB"):
-        job.Layout(100 * GIB).check()
+        layout.Layout(100 * GIB).check()
 
 
 def test_each_stream_has_a_file_of_its_own(disks: Path) -> None:
     many = streams(SCENARIO.replace("N = [1, 2]", "N = [40]"), disks)
     offsets = [s.regions[0][0] for s in many if s.group == "stream"]
-    layout = job.Layout(476940 * MIB)
-    assert sorted(offsets) == [layout.media(index)[0] for index in range(40)]
+    disk = layout.Layout(476940 * MIB)
+    assert sorted(offsets) == [disk.media(index)[0] for index in range(40)]
     assert offsets != sorted(offsets)
 
 
@@ -115,9 +116,9 @@ def test_edges_alternate_between_outermost_and_innermost(disks: Path) -> None:
 
 def test_tree_walk_stays_in_its_region_and_repeats() -> None:
     region = (400 * GIB, 50 * GIB)
-    files = job.tree_files(region, 500, job.Draw(7))
-    assert files == job.tree_files(region, 500, job.Draw(7))
-    assert files != job.tree_files(region, 500, job.Draw(8))
+    files = layout.tree_files(region, 500, layout.Draw(7))
+    assert files == layout.tree_files(region, 500, layout.Draw(7))
+    assert files != layout.tree_files(region, 500, layout.Draw(8))
     assert len(files) == 500
     for line in (line for reads in files for line in reads):
         offset, length = map(int, line.split())
@@ -219,7 +220,7 @@ def test_buffered_reads_need_no_whole_blocks(disks: Path, size: str) -> None:
 
 def test_draw_is_splitmix64() -> None:
     # the first numbers of the reference implementation, for the state 0
-    draw = job.Draw()
+    draw = layout.Draw()
     assert [hex(draw.next()) for _ in range(2)] == ["0xe220a8397b1dcdaf", "0x6e789e6aa1b965f4"]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tools.testbed.disk import characteristics
-from tools.testbed.lab import places
+from tools.testbed.lab.report import places
 from tools.user.blkviz.tables import Process, Requests
 
 SECOND = 10**9

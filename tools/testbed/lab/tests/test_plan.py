@@ -7,11 +7,14 @@ from typing import Literal
 import pytest
 
 from tools.base.cli import EXIT_FAILED, EXIT_USAGE
-from tools.testbed.lab import cli, job, runner, schema
-from tools.testbed.lab.errors import ScenarioError
-from tools.testbed.lab.features import Features, probe
+from tools.testbed.lab import cli
+from tools.testbed.lab.model import schema
+from tools.testbed.lab.model.errors import ScenarioError
+from tools.testbed.lab.model.units import GIB
+from tools.testbed.lab.run import job, runner
+from tools.testbed.lab.run.features import Features, probe
+from tools.testbed.lab.run.plan import Plan, make_plan
 from tools.testbed.lab.tests.conftest import SCENARIO, lines_of
-from tools.testbed.lab.units import GIB
 from tools.testbed.vm import uml
 
 SCHEDULERS = ["none", "mq-deadline", "cfq"]
@@ -27,8 +30,8 @@ def features(bw: bool = False) -> Features:
     return Features("7.3", SCHEDULERS, bw, True, ATTRIBUTES)
 
 
-def plan_of(source: str, disks: Path, kernel: Features) -> runner.Plan:
-    return runner.make_plan(schema.parse(Path("test.toml"), source), disks, None, None, None, kernel)
+def plan_of(source: str, disks: Path, kernel: Features) -> Plan:
+    return make_plan(schema.parse(Path("test.toml"), source), disks, None, None, None, kernel)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +99,7 @@ def test_reservation_of_a_group_that_is_not_there_needs_no_fallback(disks: Path)
 @pytest.mark.parametrize(("given", "used"), [(None, 9), (0, 0), (7, 7)])
 def test_streams_are_those_of_the_seed_that_the_results_name(disks: Path, given: int | None, used: int) -> None:
     loaded = schema.parse(Path("test.toml"), SCENARIO.replace("duration_s = 4", "duration_s = 4\nseed = 9"))
-    plan = runner.make_plan(loaded, disks, None, None, given, features())
+    plan = make_plan(loaded, disks, None, None, given, features())
     assert plan.seed == used
     for one in plan.runs:
         assert one.streams == job.processes(loaded, one.cell, plan.disk, used, "rt")

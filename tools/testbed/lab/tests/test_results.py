@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tools.testbed.lab import cli, compare, crosscheck, evaluation, expect, job, plots, result_tables, schema
-from tools.testbed.lab import disks as disk_module
-from tools.testbed.lab.results import Result
+from tools.testbed.lab import cli
+from tools.testbed.lab.model import disks as disk_module
+from tools.testbed.lab.model import schema
+from tools.testbed.lab.model.results import Result
+from tools.testbed.lab.model.units import MIB
+from tools.testbed.lab.report import compare, evaluation, plots, result_tables
+from tools.testbed.lab.run import crosscheck, expect, job, metrics
 from tools.testbed.lab.tests.conftest import SCENARIO, cell_result, process_result, result_of
-from tools.testbed.lab.units import MIB
 
 
 def made_up(rates: dict[tuple[str, int], int], misses: int = 0) -> Result:
@@ -134,7 +137,7 @@ def test_view_has_a_row_a_variant_and_a_column_a_configuration() -> None:
 
 @pytest.mark.parametrize(("value", "text"), [(3.0, "3"), (1234.5, "1234"), (0.0312, "0.031"), (94.87, "94.87")])
 def test_figures_have_four_digits(value: float, text: str) -> None:
-    assert result_tables.figure(value) == text
+    assert metrics.figure(value) == text
 
 
 @pytest.mark.parametrize("form", plots.FORMATS)
@@ -161,7 +164,7 @@ def test_page_holds_published_figures_beside_ours(tmp_path: Path) -> None:
     assert "| 1 | 4711 |" in text
     assert "| nothing is missed | pass | 0 == 0 |" in text
     assert "(test-1.svg)" in text and (tmp_path / "page/test-1.svg").exists()
-    assert "\nOf the patches unknown.\n" in page.read_text()
+    assert "\nOf block, drivers/block/null_blk, include of the patches unknown.\n" in page.read_text()
     assert str(tmp_path) not in text + page.read_text()
 
 
@@ -170,12 +173,12 @@ def test_page_says_what_holds_and_what_does_not(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     loaded = schema.parse(Path("test.toml"), SCENARIO)
     evaluation.write([(made_up(RATES), loaded)], [], page, tmp_path / "page")
-    assert f"| [test](page/test.md) | {loaded.title} | {loaded.source} | all |" in page.read_text()
+    assert f"| test | {loaded.title} | {loaded.source} | all |" in page.read_text()
     assert "does not hold" not in page.read_text()
     evaluation.write([(made_up(RATES, misses=3), loaded)], [], page, tmp_path / "page")
-    assert re.search(r"\| \[test\]\(page/test.md\) \| [^|]* \| [^|]* \| \*\*\d of \d\*\* \|", page.read_text())
+    assert re.search(r"\| test \| [^|]* \| [^|]* \| \*\*\d of \d\*\* \|", page.read_text())
     assert "## What does not hold" in page.read_text()
-    assert re.search(r"\| \[test\]\(page/test.md\) \| nothing is missed \| [^|]*does not hold", page.read_text())
+    assert re.search(r"\| test \| nothing is missed \| [^|]*does not hold", page.read_text())
 
 
 def test_page_finds_a_scenario_by_the_number_of_the_thesis(tmp_path: Path) -> None:
@@ -207,9 +210,10 @@ def test_page_says_of_which_patches_the_results_are(tmp_path: Path) -> None:
     one["kernel"]["patches"], two["kernel"]["patches"] = "aaaa", "bbbb"
     page = tmp_path / "page.md"
     evaluation.write([(one, loaded)], [], page, tmp_path / "page")
-    assert "Kernel 7.3, without the BW class.\nOf the patches aaaa.\n" in page.read_text()
+    of = "Of block, drivers/block/null_blk, include of the patches"
+    assert f"Kernel 7.3, without the BW class.\n{of} aaaa.\n" in page.read_text()
     evaluation.write([(one, loaded), (two, loaded)], [], page, tmp_path / "page")
-    assert "Of the patches aaaa, bbbb." in page.read_text()
+    assert f"{of} aaaa, bbbb." in page.read_text()
 
 
 def test_page_of_a_scenario_has_schedulers_that_only_the_laboratory_has(tmp_path: Path) -> None:
@@ -221,7 +225,7 @@ def test_page_of_a_scenario_has_schedulers_that_only_the_laboratory_has(tmp_path
     page = tmp_path / "page.md"
     evaluation.write([(made_up(RATES), loaded)], [], page, tmp_path / "page", {"test": gone})
     text = (tmp_path / "page/test.md").read_text()
-    assert "And with schedulers of [patches/oldsched](../apex.md)" in text and "| N | noop |" in text
+    assert "With the old schedulers of patches/oldsched" in text and "| N | noop |" in text
     assert "\nOf patches/oldsched of the patches cccc.\n" in page.read_text()
 
 
@@ -233,7 +237,8 @@ def test_page_of_the_laboratory_has_its_own_head_and_patches(tmp_path: Path) -> 
     evaluation.write_oldsched([(result, loaded)], "# Head\n", page)
     text = page.read_text()
     assert text.startswith("# Head\n")
-    assert "\nOf the patches unknown.\nOf patches/oldsched of the patches cccc.\n" in text
+    of = "Of block, drivers/block/null_blk, include of the patches"
+    assert f"\n{of} unknown.\nOf patches/oldsched of the patches cccc.\n" in text
     assert "## test\n" in text
     assert [path.name for path in tmp_path.iterdir()] == ["page.md"]
 
@@ -252,7 +257,7 @@ def test_page_holds_the_cross_check(tmp_path: Path) -> None:
     evaluation.write([(made_up(RATES), loaded)], [found], page, tmp_path / "page")
     assert "+50.0%" in (tmp_path / "page/test.md").read_text()
     assert "Within 10%: **fail**" in (tmp_path / "page/test.md").read_text()
-    assert "[compared](page/test.md) with them: within 10%: **fail**" in page.read_text()
+    assert "compared with them: within 10%: **fail**" in page.read_text()
 
 
 def test_fio_gets_the_same_streams(disks: Path) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tools.base.cli import EXIT_USAGE, ToolError
-from tools.testbed.lab import cli, kernels, scenario, schema, tomllines
-from tools.testbed.lab.errors import ScenarioError
+from tools.testbed.lab.model import catalog, scenario, schema, tomllines
+from tools.testbed.lab.model.errors import ScenarioError
+from tools.testbed.lab.run import oldsched
 from tools.testbed.lab.tests.conftest import SCENARIO, lines_of
 
 
@@ -237,16 +238,16 @@ def test_group_can_be_limited_to_a_variant() -> None:
     assert not group.active({"N": "1"})
 
 
-@pytest.mark.parametrize("path", sorted(cli.SCENARIOS.rglob("*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(catalog.SCENARIOS.rglob("*.toml")), ids=lambda path: path.stem)
 def test_every_scenario_of_ours_is_valid(path: Path) -> None:
     loaded = schema.load(path)
     assert loaded.cells()
     schedulers = {cell.config.scheduler for cell in loaded.cells()}
     # without one it is a figure of the disk; those in lab/ are for a kernel of the laboratory
-    if path.parent == cli.SCENARIOS:
+    if path.parent == catalog.SCENARIOS:
         assert schedulers in ({"none", "mq-deadline", "kyber", "bfq", "cfq"}, {"none"})
     else:
-        assert schedulers & set(kernels.SCHEDULERS)
+        assert schedulers & set(oldsched.SCHEDULERS)
     if loaded.source != "not published":
         assert loaded.published
         assert loaded.expects

@@ -6,8 +6,8 @@ from array import array
 
 import pytest
 
-from tools.testbed.lab import metrics, stats
-from tools.testbed.lab.job import Process
+from tools.testbed.lab.run import metrics, stats
+from tools.testbed.lab.run.job import Process
 
 MS = 1_000_000
 S = 1000 * MS

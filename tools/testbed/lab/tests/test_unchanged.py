@@ -7,8 +7,9 @@ from typing import Literal
 import pytest
 
 from tools.base.cli import ToolError
-from tools.testbed.lab import cli, unchanged
-from tools.testbed.lab.features import Features
+from tools.testbed.lab import cli
+from tools.testbed.lab.run import unchanged
+from tools.testbed.lab.run.features import Features
 from tools.testbed.lab.tests.conftest import cell_result, process_result, result_of
 
 

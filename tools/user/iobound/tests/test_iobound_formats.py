@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Lists for btreplay, fio and the laboratory, read back: by parsers of our own, and by the programs they are for."""
+"""Lists for btreplay, fio and lab, read by parsers of the tests and by the programs themselves."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.testbed.lab.cli import build_loadgen
-from tools.testbed.lab.stats import FIELDS, read_records
+from tools.testbed.lab.run.loadgen import build_loadgen
+from tools.testbed.lab.run.stats import FIELDS, read_records
 from tools.testbed.vm import uml
 from tools.testbed.vm.programs import of_system
 from tools.user.blkviz import synth

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Numbers of results in texts: references are replaced by values from the committed records.
+
+A scenario's text has `{{...}}` (model/references.py), and the page has the value. A document is read as it stands, so
+it has both: `<!--{{players: misses of player in cfq-bw N=16}}-->0<!---->`. A whole table stands between
+`<!--{{table SCENARIO "TITLE OF VIEW" configs=A,B}}-->` and `<!---->`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from tools.base import text
+from tools.base.cli import EXIT_USAGE, ToolError
+from tools.base.files import write_if_changed
+from tools.base.paths import DOCUMENTS, ROOT
+
+from ..model.errors import BadValue
+from ..model.references import REFERENCE, Reference, Value, parse
+from ..model.results import Result
+from ..model.scenario import Scenario
+from ..model.units import SCALES
+from ..run import expect
+from . import result_tables
+
+DOCUMENTS_WITH_RESULTS = (ROOT / "README.md", DOCUMENTS / "administrators.md", DOCUMENTS / "developing.md",
+                          DOCUMENTS / "submitting.md")
+FILLED = re.compile(r"(<!--\{\{(.*?)\}\}-->)(.*?)(<!---->)", re.DOTALL)
+TABLE = re.compile(r"table (.*)", re.DOTALL)
+
+Found = tuple[Result, Scenario]
+
+
+def number(value: float, of: Value) -> str:
+    """With its unit: three significant digits, or as many behind the point as the reference says."""
+    value /= SCALES[of.unit]
+    if of.digits is not None:
+        shown = f"{value:.{of.digits}f}"
+    elif value == int(value) and abs(value) < 1e6:
+        shown = f"{int(value):,}"
+    else:
+        shown = f"{float(f'{value:.3g}'):,g}"
+    return shown + ("%" if of.unit == "%" else f" {of.unit}" if of.unit else "")
+
+
+def value_of(reference: Reference, result: Result) -> str:
+    """The text that a reference stands for. Raises BadValue if no run, or more than one, is meant."""
+    values = []
+    for select in reference.selects:
+        found = expect.values_of(result, select)
+        if found is None or len(found) != 1:
+            count = "no run that was made" if found is None else f"{len(found)} runs"
+            raise BadValue(f"{{{{{reference.text}}}}}: {count}; depth=, KEY=LABEL, in CONFIG or over= chooses")
+        values.append(found[0][1])
+    if not reference.per:
+        return number(values[0], reference.value)
+    if not values[1]:
+        raise BadValue(f"{{{{{reference.text}}}}}: the second value is 0")
+    return number(values[0] / values[1], replace(reference.value, unit=""))
+
+
+def filled(source: str, result: Result) -> str:
+    """A scenario's text with the values in it."""
+    return REFERENCE.sub(lambda found: value_of(parse(found[1]), result), source)
+
+
+def fill_in(path: Path, results: Mapping[str, Found]) -> bool:
+    """Bring the values in a document up to date; whether the file changed."""
+    if not path.is_file():
+        return False
+    return write_if_changed(path, with_values(path.read_text(), results, path.name).encode())
+
+
+def with_values(source: str, results: Mapping[str, Found], name: str) -> str:
+    """A document with the values of today's records."""
+
+    def one(found: re.Match[str]) -> str:
+        head, inner, _, end = found.groups()
+        try:
+            if table := TABLE.fullmatch(inner):
+                return f"{head}\n\n{_table(table[1], results)}\n\n{end}"
+            reference = parse(inner)
+            return f"{head}{value_of(reference, _result(reference.scenario, results)[0])}{end}"
+        except BadValue as error:
+            raise ToolError(f"{name}: {error}", EXIT_USAGE) from None
+
+    return FILLED.sub(one, source)
+
+
+def _result(scenario: str, results: Mapping[str, Found]) -> Found:
+    if scenario not in results:
+        raise BadValue(f"no committed results of '{scenario}'")
+    return results[scenario]
+
+
+def _table(words: str, results: Mapping[str, Found]) -> str:
+    """A view of a scenario, with some configurations only."""
+    name, title, *more = shlex.split(words)
+    result, scenario = _result(name, results)
+    views = [view for view in scenario.views if view.title == title]
+    if not views:
+        raise BadValue(f"{name} has no view '{title}' (it has {', '.join(view.title for view in scenario.views)})")
+    view = views[0]
+    for word in more:
+        key, _, value = word.partition("=")
+        if key != "configs":
+            raise BadValue(f"table {words}: '{word}' is not configs=A,B")
+        view = replace(view, configs=tuple(value.split(",")))
+    return text.markdown(*result_tables.view_rows(result, view, scenario))

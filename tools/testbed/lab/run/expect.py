@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a scenario must show, checked against its results."""
+
+import itertools
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from ..model.results import CellResult, Result, Verdict
+from ..model.scenario import Cell, Expect, Scenario, Select
+from ..model.units import MIB
+from . import metrics
+from .metrics import figure
+
+COMPARE = {"<": operator.lt, "<=": operator.le, "==": operator.eq, ">=": operator.ge, ">": operator.gt}
+
+
+def _chosen(cells: Iterable[CellResult], select: Select) -> list[CellResult]:
+    return [
+        cell
+        for cell in cells
+        if (not select.config or cell["config"] in select.config)
+        and (not select.depth or cell["depth"] in select.depth)
+        and all(cell["vary"][key] in labels for key, labels in select.vary.items())
+    ]
+
+
+def values_of(result: Result, select: Select) -> list[tuple[str, float]] | None:
+    """Named values of a side; None if one of its cells did not run."""
+    if select.constant is not None:
+        return [("", select.constant)]
+    cells = _chosen(result["cells"], select)
+    if not cells or any(cell["status"] != "ok" for cell in cells):
+        return None
+    values = [
+        (
+            cell["name"],
+            select.factor
+            * (metrics.of_cell(cell, select.metric, select.groups, select.reduce, result["duration_ns"]) or 0.0),
+        )
+        for cell in cells
+    ]
+    if select.over == "each":
+        return values
+    return [(f"{select.over} of {len(values)}", metrics.reduce([value for _, value in values], select.over))]
+
+
+def _shown(value: float, side: Select) -> str:
+    """A value in the unit of its metric; a ratio has none."""
+    if side.reduce == "ratio":
+        return figure(value)
+    if side.metric.endswith("bytes_per_s"):
+        return f"{figure(value / MIB)} MiB/s"
+    return f"{figure(value)} ms" if side.metric.startswith("latency_") else figure(value)
+
+
+def _sides(expect: Expect, scenario: Scenario) -> list[tuple[str, Select]]:
+    """The left side at each step along a [vary] key, or along the configurations named."""
+    left = replace(expect.left, over="mean")
+    if expect.order:
+        return [(name, replace(left, config=(name,))) for name in expect.order]
+    key = expect.sequence
+    wanted = left.vary.get(key, tuple(scenario.vary[key]))
+    return [(f"{key}={label}", replace(left, vary=left.vary | {key: (label,)})) for label in wanted]
+
+
+def _judge_along(result: Result, expect: Expect, scenario: Scenario) -> Verdict:
+    """Whether the left side falls along configurations, or grows along a [vary] key."""
+    points = []
+    for name, side in _sides(expect, scenario):
+        values = values_of(result, side)
+        if values is None:
+            return {"says": expect.says, "status": "not-run", "detail": ""}
+        points.append((name, values[0][1]))
+    detail = ", ".join(f"{name} {_shown(value, expect.left)}" for name, value in points)
+    growing = [value for _, value in points]
+    if expect.order:
+        growing.reverse()
+    holds = all(a < b for a, b in itertools.pairwise(growing))
+    return {"says": expect.says, "status": "pass" if holds else "fail", "detail": detail}
+
+
+def _judge_sides(result: Result, expect: Expect) -> Verdict:
+    """Whether each value of the left side compares so with the right side."""
+    left = values_of(result, expect.left)
+    right = values_of(result, expect.right)
+    if left is None or right is None:
+        return {"says": expect.says, "status": "not-run", "detail": ""}
+    limit = min(value for _, value in right)
+    bad = [(name, value) for name, value in left if not COMPARE[expect.op](value, limit)]
+    if bad:
+        name, value = bad[0]
+        more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
+        seen = f"{_shown(value, expect.left)} {expect.op} {_shown(limit, expect.left)}"
+        detail = f"{name}: {seen} does not hold{more}" if name else f"{seen} does not hold{more}"
+        return {"says": expect.says, "status": "fail", "detail": detail}
+    worst = min if expect.op in (">", ">=") else max
+    detail = f"{_shown(worst(value for _, value in left), expect.left)} {expect.op} {_shown(limit, expect.left)}"
+    return {"says": expect.says, "status": "pass", "detail": detail}
+
+
+def _verdict(result: Result, expect: Expect, scenario: Scenario) -> Verdict:
+    if "bw" in expect.needs and not result["kernel"]["bw"]:
+        return {"says": expect.says, "status": "needs-bw", "detail": "the kernel has no BW class"}
+    if expect.sequence or expect.order:
+        return _judge_along(result, expect, scenario)
+    return _judge_sides(result, expect)
+
+
+def undecided(scenario: Scenario, cells: Sequence[Cell]) -> list[str]:
+    """What the scenario's expectations say that these runs cannot decide: others are needed for it."""
+    among = [
+        CellResult(
+            name=cell.name,
+            config=cell.config.name,
+            scheduler=cell.config.scheduler,
+            depth=cell.depth,
+            vary=cell.labels,
+            policy=cell.config.policy,
+            fallback=False,
+            status="ok",
+            processes=[],
+        )
+        for cell in cells
+    ]
+    said = []
+    for expect in scenario.expects:
+        along = expect.sequence or expect.order
+        sides = [side for _, side in _sides(expect, scenario)] if along else [expect.left, expect.right]
+        if not all(side.constant is not None or _chosen(among, side) for side in sides):
+            said.append(expect.says)
+    return said
+
+
+def evaluate(result: Result, scenario: Scenario) -> list[Verdict]:
+    """A verdict on each expectation of the scenario."""
+    return [_verdict(result, expect, scenario) for expect in scenario.expects]

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The figures of results that are committed: those that views, expectations and texts ask for.
+
+A result has some hundred figures for each process; a committed record has, for each run, one line with the figures that
+the scenario's own file asks for, and some for each group that comparisons use. Six digits are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from tools.base.cli import EXIT_USAGE, ToolError
+from tools.base.files import write_whole
+
+from ..model import references
+from ..model.results import SCHEMA, CellResult, Result
+from ..model.scenario import Cell, Scenario
+from . import metrics, oldsched
+
+DIGITS = 6
+# Of each group, for comparisons; a group without deadlines or buffer has none of the first two.
+OF_GROUPS = {"misses": "sum", "lost": "sum", "bytes_per_s": "sum", "latency_mean_ms": "mean", "latency_p99_ms": "max",
+             "latency_max_ms": "max"}
+OPTIONAL = ("misses", "lost")
+
+
+class Figure(NamedTuple):
+    """A number of one run."""
+
+    metric: str
+    groups: tuple[str, ...]
+    how: str
+    process: str = ""
+
+    @property
+    def key(self) -> str:
+        return metrics.key(self.metric, self.groups, self.how, self.process)
+
+
+def asked(scenario: Scenario, cells: Iterable[CellResult]) -> list[Figure]:
+    """The figures that a scenario's file asks for, in an order that does not change."""
+    found = {}
+    for view in scenario.views:
+        if view.rows in scenario.vary:
+            found[Figure(view.metric, tuple(view.groups), view.reduce)] = 1
+        elif view.rows == "process":
+            for cell in cells:
+                for process in cell["processes"]:
+                    found[Figure(view.metric, (), view.reduce, process["name"])] = 1
+        else:
+            found |= {Figure(view.metric, (group.name,), view.reduce): 1 for group in scenario.groups}
+    selects = [side for expect in scenario.expects for side in (expect.left, expect.right) if side.constant is None]
+    selects += [select for one in references.of_scenario(scenario) for select in one.selects]
+    found |= {Figure(side.metric, tuple(side.groups), side.reduce): 1 for side in selects}
+    found |= {Figure(metric, (group.name,), how): 1 for group in scenario.groups for metric, how in OF_GROUPS.items()}
+    return sorted(found)
+
+
+def rounded(value: float | None) -> float | int | None:
+    """To the digits that are kept; whole numbers without a point."""
+    if value is None:
+        return None
+    short = float(f"{value:.{DIGITS}g}")
+    return int(short) if short == int(short) else short
+
+
+def of_run(cell: CellResult, figures: Sequence[Figure], duration_ns: int) -> list[float | int | None]:
+    """The values of a run; None where no process has such a figure."""
+    return [rounded(metrics.of_cell(cell, one.metric, one.groups, one.how, duration_ns, one.process))
+            if one.metric not in OPTIONAL or any(one.metric in process for process in _chosen(cell, one)) else None
+            for one in figures]
+
+
+def _chosen(cell: CellResult, figure: Figure) -> list[Any]:
+    return [process for process in cell["processes"] if not figure.groups or process["group"] in figure.groups]
+
+
+def compact(result: Result, scenario: Scenario) -> str:
+    """The record of a result, as it is committed: JSON with a line for each run."""
+    figures = asked(scenario, result["cells"])
+    duration = result["duration_ns"]
+    head = {"schema": SCHEMA, "scenario": result["scenario"], "kernel": result["kernel"],
+            "disk": result["disk"]["preset"], "seed": result["seed"], "duration_ns": duration,
+            "figures": [one.key for one in figures]}
+    lines = [f" {json.dumps(key)}: {json.dumps(value, sort_keys=True)}" for key, value in head.items()]
+    runs = [json.dumps([cell["name"], cell["status"] + (" fallback" if cell["fallback"] else ""),
+                        *(of_run(cell, figures, duration) if cell["status"] == "ok" else [])])
+            for cell in result["cells"]]
+    return "{\n" + ",\n".join(lines) + ',\n "runs": [\n  ' + ",\n  ".join(runs) + "\n ]\n}\n"
+
+
+def write(result: Result, scenario: Scenario, path: Path) -> None:
+    write_whole(path, compact(result, scenario))
+
+
+def load(path: Path, scenario: Scenario) -> Result:
+    """The result of a record: its runs have figures and no processes."""
+    try:
+        record = json.loads(path.read_text())
+        by_name = _cells(scenario, record["kernel"]["schedulers"])
+        cells = [_cell(by_name[name], status, dict(zip(record["figures"], values, strict=False)))
+                 for name, status, *values in record["runs"]]
+    except OSError as error:
+        raise ToolError(f"{path}: {error.strerror}; `lab record` writes it", EXIT_USAGE) from None
+    except (ValueError, TypeError) as error:
+        raise ToolError(f"{path}: not a record of `lab record`: {error}", EXIT_USAGE) from None
+    except KeyError as error:
+        raise ToolError(f"{path}: of another version of {scenario.name}, which has no {error}; `lab run` and "
+                        "`lab record` make it again", EXIT_USAGE) from None
+    return {"schema": SCHEMA, "scenario": record["scenario"], "title": scenario.title, "kernel": record["kernel"],
+            "disk": {"preset": record["disk"], "attributes": {}}, "seed": record["seed"],
+            "duration_ns": record["duration_ns"], "cells": cells, "expect": []}
+
+
+def _cells(scenario: Scenario, schedulers: list[str]) -> dict[str, Cell]:
+    """The runs of a scenario by their names, those of old schedulers with them."""
+    whole = oldsched.with_all(scenario, schedulers)
+    return {cell.name: cell for cell in whole.cells()}
+
+
+def _cell(cell: Cell, status: str, figures: dict[str, float | None]) -> CellResult:
+    name, _, fallback = status.partition(" ")
+    return cast(CellResult, {
+        "name": cell.name, "config": cell.config.name, "scheduler": cell.config.scheduler, "depth": cell.depth,
+        "vary": cell.labels, "policy": cell.config.policy, "fallback": bool(fallback), "status": name,
+        "processes": [], "figures": figures})
+
+
+def groups_of(cell: CellResult) -> list[str]:
+    """The groups that have processes in a run."""
+    if "figures" not in cell:
+        return list(dict.fromkeys(process["group"] for process in cell["processes"]))
+    suffix = f" {OF_GROUPS['bytes_per_s']}"
+    return [key.removeprefix("bytes_per_s ").removesuffix(suffix) for key, value in cell["figures"].items()
+            if value is not None and re.fullmatch(rf"bytes_per_s [^=+*]+{suffix}", key)]
+
+
+def processes_of(cell: CellResult) -> list[str]:
+    """The processes of a run; of a record those that have a figure of their own."""
+    if "figures" not in cell:
+        return [process["name"] for process in cell["processes"]]
+    return list(dict.fromkeys(found[1] for key in cell["figures"] if (found := re.fullmatch(r"\S+ =(.+) \w+", key))))

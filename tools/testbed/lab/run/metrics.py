@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Single figures of a cell, as expectations, tables and plots ask for them."""
+
+import statistics
+from collections.abc import Sequence
+from typing import cast
+
+from tools.base.cli import ToolError
+
+from ..model.results import CellResult, ProcessResult
+from ..model.units import NSEC_PER_MSEC, NSEC_PER_SEC
+from .stats import HISTOGRAM_MS
+
+
+def of_process(process: ProcessResult, metric: str, duration_ns: int) -> float:
+    if metric == "reads_per_s":
+        return float(process["reads"] * NSEC_PER_SEC / duration_ns)
+    if metric.startswith("latency_"):
+        return float(process["latency_ns"][metric.removeprefix("latency_").removesuffix("_ms")] / NSEC_PER_MSEC)
+    if metric.startswith("below_"):
+        bound = float(metric.removeprefix("below_").removesuffix("_ms"))
+        bars = process["histogram"]
+        total = sum(bars)
+        return 100.0 * sum(bars[: HISTOGRAM_MS.index(bound) + 1]) / total if total else 0.0
+    return float(cast(float, process.get(metric, 0)))
+
+
+def reduce(values: Sequence[float], how: str) -> float:
+    if not values:
+        return 0.0
+    if how == "sum":
+        return sum(values)
+    if how == "mean":
+        return sum(values) / len(values)
+    if how == "median":
+        return statistics.median(values)
+    if how == "ratio":  # fairness: the slowest to the fastest
+        return min(values) / max(values) if max(values) else 0.0
+    return min(values) if how == "min" else max(values)
+
+
+def key(metric: str, groups: Sequence[str], how: str, process: str = "") -> str:
+    """The name of a figure in a committed record."""
+    return f"{metric} {f'={process}' if process else '+'.join(groups) or '*'} {how}"
+
+
+def of_cell(
+    cell: CellResult, metric: str, groups: Sequence[str], how: str, duration_ns: int, process: str = ""
+) -> float | None:
+    """A figure of a run's processes in groups (all, if none are named), or of one process; None without any."""
+    if "figures" in cell:
+        name = key(metric, groups, how, process)
+        if name not in cell["figures"]:
+            raise ToolError(f"the record of '{cell['name']}' has no '{name}': `lab run` and `lab record` add it")
+        return cell["figures"][name]
+    values = [
+        of_process(one, metric, duration_ns)
+        for one in cell["processes"]
+        if (not groups or one["group"] in groups) and process in ("", one["name"])
+    ]
+    return reduce(values, how) if values else None
+
+
+def figure(value: float) -> str:
+    """Four digits are enough for a table; whole numbers stay whole."""
+    if value == int(value) and abs(value) < 1e9:
+        return str(int(value))
+    if abs(value) >= 1000:
+        return f"{value:.0f}"
+    if abs(value) >= 100:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.3f}"
