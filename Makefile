@@ -45,14 +45,14 @@ help: ## show this text
 	@echo "  VM_FULL=1      make check with its long amounts, and in both flavours"
 	@echo "  ONLY=A,B       the parts of make submit-check, or make reproducers, to run (default: all)"
 	@echo "  JOBS=N         parallel jobs (default: the number of CPUs)"
-	@echo "  DISKSIM=PATH   a DiskSim that tools/testbed/disk/judge/build made, for the tests of make check that want it"
+	@echo "  DISKSIM=PATH   a DiskSim that tools/testbed/disk/validation/build made, for the tests of make check that require it"
 	@echo "  QUEUE_CACHE=DIR  where sources are kept (default: cfq-queue in the user's cache)"
 	@echo "  SCENARIO=A     for make try: a scenario, or several"
 	@echo "  TRY_ARGS=...   for make try: see tools/testbed/lab/lab try --help"
 
 run: setup-run venv-run ## boot the patched kernel, run fio under each scheduler, players and a recorder with reservations
 	@$(QUEUE) kernel
-	@tools/dev/bench/bench fio
+	@tools/testbed/demo/demo
 
 check: setup-test venv ## run the tests (STEPS=A,B: some of it)
 	@tools/dev/check/check

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 # What a test says, word for word: why that is not held against the machine.
 MAY_SKIP = {
-    "DISKSIM names no DiskSim: tools/testbed/disk/judge/build FOLDER builds one":
-        "it is others' code, and the user's to fetch; Documentation/queue/disk-judge.md has its figures",
+    "DISKSIM names no DiskSim: tools/testbed/disk/validation/build FOLDER builds one":
+        "it is others' code, and the user's to fetch; Documentation/queue/disk-validation.md has its figures",
     "becomes another user": "only root can, and whoever has the packages need not be root",
     "needs setpriv and root": "likewise",
     "no man here": "one of three programs that read the manual is enough, and none is installed for that",
