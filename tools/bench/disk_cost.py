@@ -75,11 +75,13 @@ Costs = dict[str, dict[str, Cost]]  # by load and kernel
 
 def attributes(preset: Mapping[str, str], known: Collection[str]) -> dict[str, str]:
     """Those of a disk as a kernel with these of null_blk calls them."""
-    if "rot/model" in known:
+    if "rot/rpm" in known:
         return dict(preset)
     if "rot_model" not in known:
         raise ToolError("the kernel has no rotating disk in null_blk", EXIT_USAGE)
     flat = {key.replace("rot/", "rot_"): value for key, value in preset.items()}
+    if flat.pop("irqmode", "") == presets.ROTATING:
+        flat["rot_model"] = "1"
     return {key: value for key, value in flat.items() if key in known}
 
 

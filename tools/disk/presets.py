@@ -19,6 +19,7 @@ RATED = ("outer_mbps", "inner_mbps", "random_4k_ms", "random_4k_kib_s", "random_
 
 MAX_SECTORS = 1024  # of a request to a guest's disk
 
+ROTATING = "3"  # the irqmode of a rotating disk
 ATTRIBUTE = re.compile(r"(?:rot/)?[a-z0-9_]+")  # of a null_blk device, below its folder
 _LINE = re.compile(rf"(?P<key>{ATTRIBUTE.pattern})\s*=\s*(?P<value>\S+)")
 
@@ -61,8 +62,8 @@ def parse(text: str, name: str) -> Preset:
             raise DiskError(f"{where}: {key} is set a second time")
         else:
             preset.attributes[key] = value
-    if preset.attributes.get("rot/model") != "1" or "size" not in preset.attributes:
-        raise DiskError(f"{name}.conf: a disk needs 'rot/model = 1' and 'size = MiB'")
+    if preset.attributes.get("irqmode") != ROTATING or "size" not in preset.attributes:
+        raise DiskError(f"{name}.conf: a disk needs 'irqmode = 3' and 'size = MiB'")
     return preset
 
 

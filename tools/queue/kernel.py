@@ -37,8 +37,8 @@ class Flavour:
 # What coverage is measured of: whole objects, tools/coverage chooses lines. In User-Mode
 # Linux CONFIG_GCOV is for everything. Inlined, a branch would count where the function is
 # called, and optimised away with what is known there.
-PROFILED = ("cfq-iosched", "cfq-iosched-test", "rotational", "rot_geometry",
-            "rot_disk", "rot_write", "rot_test", "blktrace")
+PROFILED = ("cfq-iosched", "cfq-iosched-test", "rot_main", "rot_geometry",
+            "rot_model", "rot_write_cache", "rot_test", "blktrace")
 NOT_INLINED = tuple(f"CFLAGS_{name}.o=-fno-inline" for name in PROFILED)
 
 # Linked to User-Mode Linux beside what arch/um/Makefile has there; see tools/coverage/dump.c.

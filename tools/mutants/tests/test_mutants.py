@@ -67,7 +67,7 @@ def test_killers_of_pytest_are_collected_together() -> None:
 def test_table_has_faults_of_every_part() -> None:
     files = [mutant.file for mutant in MUTANTS]
     assert len(files) >= 24
-    for part in ("block/cfq-iosched", "drivers/block/null_blk/rot_disk.c", "kernel/trace/blktrace.c", "tools/bwctl/",
+    for part in ("block/cfq-iosched", "drivers/block/null_blk/rot_model.c", "kernel/trace/blktrace.c", "tools/bwctl/",
                  "tools/blkviz/", "tools/lab/expect.py", "tools/lab/stats.py", "tools/soak/judge.py"):
         assert any(file.startswith(part) for file in files), part
 
