@@ -118,7 +118,7 @@ mode_can_be_changed()
 	null_blk_set irqmode=1
 	null_blk_on
 	null_blk_read 4096 0 16
-	cat "$NULL_BLK_DIR/rot/stats" > /dev/null 2>&1 && null_blk_fail "stats can be read in irqmode=1"
+	cat "$NULL_BLK_DIR/rot/stats" > /dev/null 2>&1 && null_blk_fail "stats in irqmode=1"
 	return 0
 }
 
