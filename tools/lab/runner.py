@@ -12,6 +12,7 @@ from typing import Literal
 
 from tools.base.cli import EXIT_USAGE, ToolError
 from tools.base.patched import LAB, code_id
+from tools.disk import presets
 from tools.vm.programs import of_system
 from tools.vm.uml import GuestFailed, Guests, scratch
 
@@ -72,7 +73,8 @@ def make_plan(
 
 
 def _check_disk(scenario: Scenario, disk: disks.Disk, features: Features) -> None:
-    if any(key.startswith("rot/") for key in disk.attributes) and not features.rotating:
+    rotates = disk.attributes.get("irqmode") == presets.ROTATING
+    if (rotates or any(key.startswith("rot/") for key in disk.attributes)) and not features.rotating:
         raise scenario.where.error(("disk",), f"kernel {features.release} has no rotating disk in null_blk")
     for key in scenario.disk_set:
         if features.attributes and key not in features.attributes:

@@ -59,7 +59,7 @@ def test_refusal_of_what_the_kernel_lacks_names_line_and_key(
 
 def test_kernel_without_the_rotating_disk_is_refused(disks: Path) -> None:
     with pytest.raises(ScenarioError, match="test.toml:2: disk: kernel 7.3 has no rotating disk"):
-        plan_of(SCENARIO, disks, Features("7.3", SCHEDULERS, False, False))
+        plan_of(SCENARIO.replace("irqmode = 2", "size = 1024"), disks, Features("7.3", SCHEDULERS, False, False))
 
 
 def test_size_of_disk_set_is_the_disk_that_files_lie_on(disks: Path) -> None:
