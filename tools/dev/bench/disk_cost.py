@@ -75,11 +75,13 @@ Costs = dict[str, dict[str, Cost]]  # by load and kernel
 
 def attributes(preset: Mapping[str, str], known: Collection[str]) -> dict[str, str]:
     """The attributes of a disk under the names that a kernel has; @known are its attributes of null_blk."""
-    if "rot/model" in known:
+    if "rot/rpm" in known:
         return dict(preset)
     if "rot_model" not in known:
         raise ToolError("--kernel: the kernel has no rotating disk in null_blk", EXIT_USAGE)
     flat = {key.replace("rot/", "rot_"): value for key, value in preset.items()}
+    if flat.pop("irqmode", "") == presets.ROTATING:
+        flat["rot_model"] = "1"
     return {key: value for key, value in flat.items() if key in known}
 
 

@@ -47,7 +47,7 @@ PYTEST = [str(BUILD / "venv/bin/pytest"), "-q", "-c", str(TOOLS / "pyproject.tom
 SCENARIOS = str(ROOT / "selftests/vm/test_scenarios.py")
 
 # The objects to measure, below a build folder; a header counts with the files that include it.
-DISK = tuple(f"drivers/block/null_blk/{name}" for name in ("rotational", "rot_geometry", "rot_disk", "rot_write"))
+DISK = tuple(f"drivers/block/null_blk/{name}" for name in ("rot_main", "rot_geometry", "rot_model", "rot_write_cache"))
 OBJECTS = ("block/cfq-iosched", "block/cfq-cgroup", "block/cfq-iosched-test", *DISK, "drivers/block/null_blk/rot_test",
            "kernel/trace/blktrace")
 # The files of the report: all lines of new files, and the lines that the queue adds to others.

@@ -40,8 +40,8 @@ class Flavour:
 # The objects whose coverage is measured; tools/dev/coverage selects the lines. In User-Mode Linux
 # CONFIG_GCOV applies to all objects. Without -fno-inline a branch of an inlined function would be
 # counted at the call, and could be optimised away there.
-PROFILED = ("cfq-iosched", "cfq-iosched-test", "rotational", "rot_geometry",
-            "rot_disk", "rot_write", "rot_test", "blktrace")
+PROFILED = ("cfq-iosched", "cfq-iosched-test", "rot_main", "rot_geometry",
+            "rot_model", "rot_write_cache", "rot_test", "blktrace")
 NOT_INLINED = tuple(f"CFLAGS_{name}.o=-fno-inline" for name in PROFILED)
 
 # Linked to User-Mode Linux in addition to the flags of arch/um/Makefile; see tools/dev/coverage/dump.c.

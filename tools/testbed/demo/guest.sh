@@ -12,7 +12,7 @@ shift 6
 . "$jobs/../vm/guest/watch.sh"
 
 disk=/sys/kernel/config/nullb/table # becomes /dev/table
-if [ "$preset" != - ] && grep -q rot/model /sys/kernel/config/nullb/features; then
+if [ "$preset" != - ] && grep -q rot/rpm /sys/kernel/config/nullb/features; then
 	"$jobs/../disk/disk" create "$preset" --name table > /dev/null
 	echo "disk: the rotating disk $preset"
 else
@@ -21,7 +21,8 @@ else
 	echo "disk: null_blk, every request takes 1 ms"
 fi
 queue=/sys/block/table/queue
-rotates=$(cat "$disk/rot/model" 2> /dev/null) || rotates=0
+rotates=0
+[ "$(cat "$disk/irqmode")" != 3 ] || rotates=1
 
 [ "$1" = all ] && read -r -a list < <(tr -d '[]' < "$queue/scheduler") || list=("$@")
 for scheduler in "${list[@]}"; do

@@ -81,7 +81,7 @@ def expected_reads_per_s(preset: presets.Preset) -> float | None:
     if value("rot/write_back") != "1" or value("rot/actuators", "1") != "1" or value("zoned", "0") != "0":
         return None
     read_ms = compute(preset.attributes).random_ms(4096)
-    if value("rot/queue") == "rpo":
+    if value("rot/sched") == "rpo":
         read_ms /= POSITION_GAIN
     return 1000 / (READS * read_ms * 2)
 
@@ -104,7 +104,7 @@ def about_disk(preset: presets.Preset) -> str:
     memory += f" and {value('rot/write_kb') / 1024:.0f} MiB of write cache (write_kb)" if value("rot/write_back") \
         else ", no write cache"
     order = f"by position, but after {value('rot/reorder_ms')} ms by age (reorder_ms)" \
-        if preset.attributes["rot/queue"] == "rpo" else "by arrival"
+        if preset.attributes["rot/sched"] == "rpo" else "by arrival"
     return (f"disk: {preset.name}, {value('rot/rpm')} rpm, {value('size') / 1024:.0f} GiB, {memory};\n"
             f"{value('hw_queue_depth')} commands of up to {value('max_sectors') / 2:.0f} KiB "
             f"({value('max_sectors')} max_sectors), served {order};\nall three jobs run at the same time")

@@ -46,7 +46,7 @@ class Answer:
 def _twin_ms(attributes: Mapping[str, str], queue: str, reads: int) -> float:
     """The mean time of random reads at QUEUE_DEPTH, on a temporary copy of a disk with another order of service."""
     name = f"disk-check-{os.getpid()}"
-    twin = {**attributes, "rot/queue": queue, "hw_queue_depth": str(QUEUE_DEPTH),
+    twin = {**attributes, "rot/sched": queue, "hw_queue_depth": str(QUEUE_DEPTH),
             "memory_backed": "0", "discard": "0"}
     path = device.create(twin, name)
     try:

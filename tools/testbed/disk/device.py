@@ -96,8 +96,8 @@ def attributes_of(name: str, base: Path = CONFIGFS) -> dict[str, str]:
         if path.is_file() and key not in _OF_ONE_DEVICE:
             with contextlib.suppress(OSError):
                 found[key] = path.read_text().strip()
-    if found.get("rot/model") != "1":
-        raise DiskError(f"'{folder.name}' is not a rotating disk: rot/model is not 1")
+    if found.get("irqmode") != "3":
+        raise DiskError(f"'{folder.name}' is not a rotating disk: irqmode is not 3")
     return found
 
 

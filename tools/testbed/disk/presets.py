@@ -19,6 +19,7 @@ RATED = ("outer_mbps", "inner_mbps", "random_4k_ms", "random_4k_kib_s", "random_
 
 MAX_SECTORS = 1024  # largest request to the disk of a guest
 
+ROTATING = "3"  # the irqmode of a rotating disk
 ATTRIBUTE = re.compile(r"(?:rot/)?[a-z0-9_]+")  # path of an attribute in the folder of a device
 _LINE = re.compile(rf"(?P<key>{ATTRIBUTE.pattern})\s*=\s*(?P<value>\S+)")
 
@@ -61,8 +62,8 @@ def parse(text: str, name: str) -> Preset:
             raise DiskError(f"{where}: {key} is set twice")
         else:
             preset.attributes[key] = value
-    if preset.attributes.get("rot/model") != "1" or "size" not in preset.attributes:
-        raise DiskError(f"{name}.conf: 'rot/model = 1' and 'size = MiB' are required")
+    if preset.attributes.get("irqmode") != ROTATING or "size" not in preset.attributes:
+        raise DiskError(f"{name}.conf: 'irqmode = 3' and 'size = MiB' are required")
     return preset
 
 

@@ -20,7 +20,7 @@ from tools.testbed.lab.run.features import Features
 from tools.testbed.vm import uml
 
 READS = Load("reads", 10, ["random=1 size=4096", "size=65536"])
-DISK = {"rot/model": "1", "size": "1024", "rot/rpm": "7200", "rot/write_kb": "8192"}
+DISK = {"irqmode": "3", "size": "1024", "rot/rpm": "7200", "rot/write_kb": "8192"}
 
 
 def test_commands_are_divided_by_the_median_and_compared_with_the_first_kernel() -> None:

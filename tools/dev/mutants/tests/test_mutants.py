@@ -67,7 +67,7 @@ def test_killers_of_pytest_are_collected_together() -> None:
 def test_table_has_mutants_of_every_part() -> None:
     files = [mutant.file for mutant in MUTANTS]
     assert len(files) >= 24
-    for part in ("block/cfq-iosched", "drivers/block/null_blk/rot_disk.c", "kernel/trace/blktrace.c",
+    for part in ("block/cfq-iosched", "drivers/block/null_blk/rot_model.c", "kernel/trace/blktrace.c",
                  "tools/user/bwctl/", "tools/user/blkviz/", "tools/testbed/lab/run/expect.py",
                  "tools/testbed/lab/run/stats.py", "tools/testbed/soak/invariants.py"):
         assert any(file.startswith(part) for file in files), part

@@ -67,7 +67,7 @@ def test_settings_of_the_disk_are_shown() -> None:
                  "write cache (write_kb)", "32 commands of up to 512 KiB (1024 max_sectors)",
                  "by position, but after 500 ms by age (reorder_ms)"):
         assert word in shown
-    presets.change(preset, ["rot/write_back=0", "rot/queue=fcfs", "max_sectors=256"])
+    presets.change(preset, ["rot/write_back=0", "rot/sched=fcfs", "max_sectors=256"])
     shown = results.about_disk(preset)
     for word in ("of read cache (cache_kb), no write cache", "by arrival", "up to 128 KiB (256 max_sectors)"):
         assert word in shown
@@ -81,7 +81,7 @@ def test_every_disk_can_be_described(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "settings", "expected"), [
     ("barracuda-7200.11", [], 10.8),  # 5 reads of 12.92 ms / 1.4, and half of the time for the writer
-    ("barracuda-7200.11", ["rot/queue=fcfs"], 7.7),
+    ("barracuda-7200.11", ["rot/sched=fcfs"], 7.7),
     ("barracuda-7200.11", ["rot/write_back=0"], None),
     ("laptop-5400", [], 7.1),
     ("dual-actuator-18tb", [], None),

@@ -63,7 +63,7 @@ def test_device_that_exists_is_left_alone(tmp_path: Path) -> None:
 
 def test_failed_create_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(DiskError, match="CONFIG_BLK_DEV_NULL_BLK_ROTATIONAL"):
-        device.create({"rot/model": "1"}, "d", tmp_path)
+        device.create({"irqmode": "3"}, "d", tmp_path)
     assert not (tmp_path / "d").exists()
 
 
@@ -86,9 +86,9 @@ def test_unknown_device_names_the_known_ones(tmp_path: Path) -> None:
 
 def test_attributes_of_leaves_out_what_belongs_to_one_device(tmp_path: Path) -> None:
     (tmp_path / "d/rot").mkdir(parents=True)
-    for key, value in {"rot/model": 1, "rot/rpm": 7200, "power": 1, "index": 4}.items():
+    for key, value in {"irqmode": 3, "rot/rpm": 7200, "power": 1, "index": 4}.items():
         (tmp_path / "d" / key).write_text(f"{value}\n")
-    assert device.attributes_of("/dev/d", tmp_path) == {"rot/model": "1", "rot/rpm": "7200"}
+    assert device.attributes_of("/dev/d", tmp_path) == {"irqmode": "3", "rot/rpm": "7200"}
 
 
 def test_answer_has_a_tolerance_or_is_a_limit() -> None:

@@ -12,7 +12,7 @@ from tools.testbed.disk.errors import DiskError
 
 GOOD = """# A disk
 #@ outer_mbps = 105   from its data sheet
-rot/model = 1         # on
+irqmode = 3           # on
 size = 1024
 
 rot/rpm=7200
@@ -22,7 +22,7 @@ rot/rpm=7200
 def test_attributes_title_and_rated_speeds() -> None:
     preset = presets.parse(GOOD, "good")
     assert preset.title == "A disk"
-    assert preset.attributes == {"rot/model": "1", "size": "1024", "rot/rpm": "7200"}
+    assert preset.attributes == {"irqmode": "3", "size": "1024", "rot/rpm": "7200"}
     assert preset.rated == {"outer_mbps": 105.0}
 
 
@@ -40,10 +40,10 @@ def test_bad_line_is_named(line: str, message: str) -> None:
 
 
 def test_a_disk_needs_model_and_size() -> None:
-    with pytest.raises(DiskError, match="rot/model = 1"):
+    with pytest.raises(DiskError, match="irqmode = 3"):
         presets.parse("size = 3\n", "none")
     with pytest.raises(DiskError, match="size"):
-        presets.parse("rot/model = 1\n", "none")
+        presets.parse("irqmode = 3\n", "none")
 
 
 def test_unknown_preset_names_the_known_ones(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def without_source(text: str) -> list[str]:
             above = f"{above}{line}\n" if before.startswith("#") else line
         elif not line or "#" in line:
             above = ""
-        elif not line.startswith("rot/model") and not any(source in above for source in sources):
+        elif not line.startswith("irqmode") and not any(source in above for source in sources):
             found.append(line)
     return found
 

@@ -171,7 +171,7 @@ def attributes(drive: Drive) -> list[Attribute]:
 
 
 # The same for all drives: one command at a time, and no write cache.
-COMMON = {"rot/model": "1", "rot/write_back": "0", "rot/queue": "fcfs", "hw_queue_depth": "1",
+COMMON = {"irqmode": "3", "rot/write_back": "0", "rot/sched": "fcfs", "hw_queue_depth": "1",
           "max_sectors": "1024"}
 
 

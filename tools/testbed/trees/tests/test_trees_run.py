@@ -221,7 +221,7 @@ def test_program_that_is_not_installed_is_left_out_and_named(monkeypatch: pytest
 def test_on_flash_ours_take_as_long_as_the_programs_they_replace(capsys: pytest.CaptureFixture[str]) -> None:
     if not uml.IMAGE.is_file():
         pytest.skip("no kernel: `make uml` builds it")
-    flash = [word for value in ("rot/model=0", "rotational=0", "irqmode=2", "completion_nsec=80000")
+    flash = [word for value in ("rotational=0", "irqmode=2", "completion_nsec=80000")
              for word in ("--set", value)]
     args = options("--scale", "0.01", "--trees", "1", "--programs", "du,qdu,tar,qtar", "--json", *flash)
     assert run.command(args) == 0
