@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "../sweep/platter.h"
+#include "../../user/sweep/platter.h"
 
 static long long blocks;
 
