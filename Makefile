@@ -7,8 +7,11 @@ SHELL := /bin/bash
 QUEUE := tools/dev/queue/queue
 FLAVOUR ?= plain
 export KERNEL STEPS JOBS SEED VM_FULL
+# Tools read what other programs print.
+export LC_ALL := C.UTF-8
+unexport CDPATH GREP_OPTIONS LANGUAGE POSIXLY_CORRECT
 
-.PHONY: help run check setup setup-run setup-test setup-bench setup-blktests setup-deb venv venv-run fetch tree export \
+.PHONY: help run check check-all setup setup-run setup-test setup-bench setup-blktests setup-deb venv venv-run fetch tree export \
 	verify bisect-check submit-check kernel uml deb bench soak stress evaluation unchanged coverage mutants blktests reproducers clean
 
 help: ## show this text
@@ -37,6 +40,9 @@ run: setup-run venv-run ## boot the patched kernel, run fio under each scheduler
 
 check: setup-test venv ## run the tests (STEPS=A,B: some of it)
 	@tools/dev/check/check
+
+check-all: setup-test venv ## run all tests with all amounts, also on other Debians, as root: many hours
+	@VM_FULL=1 tools/dev/check/check --all
 
 setup: setup-test ## install the packages that are missing for make check (as root), or name them
 
