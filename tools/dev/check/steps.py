@@ -117,4 +117,5 @@ def steps() -> list[Step]:
         vm_step("stress", "plain"),
         vm_step("scenarios", "debug", extra=not FULL),
         vm_step("kselftests", "debug", extra=not FULL),
+        Step("ordinary", [str(TOOLS / "dev/ordinary/ordinary")], by_marks, extra=True),
     ]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Traces and debugfs files while everything else goes on.
+# blktrace, blkviz and debugfs files under load.
 #
 # shellcheck shell=bash
 
