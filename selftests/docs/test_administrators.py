@@ -2,12 +2,13 @@
 """What the administrators' page, the udev rule and the systemd unit name, exists.
 
 Attributes and debugfs files are read from the scheduler that patches/ make, options
-from bwctl's source, figures from the evaluation.
+from bwctl's source. Results are not typed: `make pages` fills in what the page names.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 from fnmatch import fnmatchcase
@@ -19,6 +20,9 @@ import pytest
 from selftests.docs.added_files import attributes, cfq
 from tools.base.paths import ROOT
 from tools.testbed.disk import capacity, characteristics, presets
+from tools.testbed.lab.model import references
+from tools.testbed.lab.model.catalog import all_scenarios
+from tools.testbed.lab.report import documents
 
 PAGE = ROOT / "Documentation/queue/administrators.md"
 RULES = ROOT / "configs/udev/90-cfq.rules"
@@ -147,18 +151,37 @@ def test_the_evaluation_lacks_nothing() -> None:
     assert "Not run" not in (PAGE.parent / "evaluation.md").read_text()
 
 
-def test_figures_are_those_of_the_evaluation() -> None:
-    section, checked = "", 0
-    for row in PAGE.read_text().splitlines():
-        if found := re.search(r"evaluation/[\w-]+\.md", row):
-            section = (PAGE.parent / found.group()).read_text()
-        if section and row.startswith("|") and not row.startswith("|---"):
-            for figure in re.findall(r"\d+(?:\.\d+)?", " ".join(row.split("|")[2:])):
-                assert re.search(rf"(?<!\d)(?<!\d\.){re.escape(figure)}(?!\.?\d)", section), row
-                checked += 1
-        elif not row.startswith("|"):
-            section = ""
-    assert checked > 15
+def results_of(text: str) -> list[str]:
+    """What the marked places of a document name, which `make pages` fills in."""
+    return [found[2] for found in documents.FILLED.finditer(text)]
+
+
+@pytest.mark.parametrize("path", documents.DOCUMENTS_WITH_RESULTS, ids=lambda path: path.name)
+def test_marked_places_name_runs_and_views_that_exist(path: Path) -> None:
+    ours = {scenario.name: scenario for scenario in all_scenarios()}
+    for inner in results_of(path.read_text()):
+        if table := documents.TABLE.fullmatch(inner):
+            name, title, *more = shlex.split(table[1])
+            assert title in [view.title for view in ours[name].views], inner
+            assert all(word.startswith("configs=") for word in more), inner
+            chosen = {config for word in more for config in word.removeprefix("configs=").split(",")}
+            assert chosen <= {config.name for config in ours[name].configs}, inner
+            continue
+        reference = references.parse(inner)
+        of = ours[reference.scenario]
+        for select in reference.selects:
+            assert set(select.groups) <= {group.name for group in of.groups}, inner
+            runs = [cell for cell in of.cells() if cell.config.name in select.config
+                    and (not select.depth or cell.depth in select.depth)
+                    and all(cell.labels[key] in labels for key, labels in select.vary.items())]
+            assert runs if select.over != "each" else len(runs) == 1, inner
+
+
+def test_measurements_are_not_typed() -> None:
+    section = PAGE.read_text().split("\n## Measurements\n", 1)[1]
+    assert len(results_of(section)) > 15
+    typed = documents.FILLED.sub("", section)
+    assert not [line for line in typed.splitlines() if line.startswith("|")]
 
 
 def test_the_sum_of_streams_is_that_of_the_tool() -> None:

@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from tools.base.paths import ROOT
+from tools.testbed.lab.cli.running import record_of
+from tools.testbed.lab.model.catalog import find_scenario
+from tools.testbed.lab.report import result_tables
+from tools.testbed.lab.run import figures as records
 
 LETTERS = sorted((ROOT / "patches/cover").glob("*.txt"))
-PAGES = ROOT / "Documentation/queue/evaluation"
 FIGURE = r"(?<![\w.,-])\d[\d,]*(?:\.\d+)?(?![\w.%]|,\d)"
 
 
@@ -42,13 +45,20 @@ def is_there(figure: str, found: list[str]) -> bool:
     return any(abs(float(one.replace(",", "")) - value) <= 0.5 * 10**-digits + 1e-9 for one in found)
 
 
+def values(name: str) -> list[str]:
+    """All that the tables of a scenario have, from its committed results; a range has two values."""
+    scenario = find_scenario(name)
+    result = records.load(record_of(name), scenario)
+    tables = (result_tables.view_rows(result, view, scenario)[1] for view in scenario.views)
+    return re.findall(FIGURE, " ".join(cell for rows in tables for row in rows for cell in row).replace("..", " "))
+
+
 @pytest.mark.parametrize("letter", LETTERS, ids=lambda path: path.stem)
 def test_numbers_of_a_letter_are_those_of_the_evaluation(letter: Path) -> None:
     text = letter.read_text()
     missing = []
     for scenario, figures in tables(text):
-        rows = [row for row in (PAGES / f"{scenario}.md").read_text().splitlines() if row.startswith("|")]
-        found = re.findall(FIGURE, "\n".join(rows).replace("..", " "))  # a range has two
+        found = values(scenario)
         missing += [f"{scenario}: {figure}" for figure in figures if not is_there(figure, found)]
     assert not missing, f"{letter.name} has numbers that are not in the evaluation: {', '.join(missing)}"
 
