@@ -34,6 +34,7 @@ from .tree import SNIPPET, compare_mirror, format_patches, queue_patches
 PAGES = {"Documentation/queue/evaluation.md": (SCHEDULING, "make evaluation pages"),
          "Documentation/queue/coverage.md": (COVERED, "make coverage COVERAGE_ARGS=--write"),
          "Documentation/queue/disk-validation.md": (DISK_MODEL, "tools/testbed/disk/disk validate --write")}
+RESULTS, SCENARIOS = "Documentation/queue/results", "tools/testbed/lab/scenarios"
 NO_REASON = "**no reason**"  # in coverage.md, for a branch that no test takes
 
 
@@ -76,7 +77,15 @@ def cut_findings(project: Project, linux: Path, patches: Sequence[Path]) -> list
 
 def page_findings(project: Project) -> list[Finding]:
     """Check whether the results of pages are of the current code: an error only before the series are sent."""
-    return [measured("page", page, page_problems, project, page, *how) for page, how in PAGES.items()]
+    pages = [measured("page", page, page_problems, project, page, *how) for page, how in PAGES.items()]
+    return [*pages, measured("results", RESULTS, missing_results, project)]
+
+
+def missing_results(project: Project) -> list[str]:
+    """Scenarios without committed results."""
+    names = [path.stem for path in sorted((project.root / SCENARIOS).glob("*.toml"))]
+    return [f"no results of {name}: `make evaluation pages`" for name in names
+            if not (project.root / RESULTS / f"{name}.json").is_file()]
 
 
 def page_problems(project: Project, name: str, folders: tuple[str, ...], command: str) -> list[str]:

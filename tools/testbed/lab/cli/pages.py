@@ -42,13 +42,15 @@ def cmd_pages(args: argparse.Namespace) -> int:
         raise ToolError(f"no results in {args.records}; `lab record` writes them", EXIT_USAGE)
     olds = {scenario.name: result for result, scenario in records(args.records / OLDSCHED, all_scenarios())}
     crosschecks = evaluation.load_crosschecks(args.records)
-    evaluation.write(found, crosschecks, args.page, args.out, olds)
+    missing = [one for one in all_scenarios() if not (args.records / f"{one.name}.json").is_file()]
+    evaluation.write(found, crosschecks, args.page, args.out, olds, missing)
     print(args.page)
     own = records(args.records / OLDSCHED, all_scenarios(SCENARIOS / OLDSCHED))
     if own:
         evaluation.write_oldsched(own, (SCENARIOS / OLDSCHED / "head.md").read_text(), OLDSCHED_PAGE)
         print(OLDSCHED_PAGE)
-    by_name = {scenario.name: (result, scenario) for result, scenario in found}
+    by_name: dict[str, documents.Found] = {scenario.name: (result, scenario) for result, scenario in found}
+    by_name |= {scenario.name: None for scenario in missing}
     for path in documents.DOCUMENTS_WITH_RESULTS:
         if documents.fill_in(path, by_name):
             print(path)

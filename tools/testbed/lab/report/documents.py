@@ -32,7 +32,8 @@ DOCUMENTS_WITH_RESULTS = (ROOT / "README.md", DOCUMENTS / "administrators.md", D
 FILLED = re.compile(r"(<!--\{\{(.*?)\}\}-->)(.*?)(<!---->)", re.DOTALL)
 TABLE = re.compile(r"table (.*)", re.DOTALL)
 
-Found = tuple[Result, Scenario]
+NO_RESULTS = "no results yet"
+Found = tuple[Result, Scenario] | None  # None: a scenario without committed results
 
 
 def number(value: float, of: Value) -> str:
@@ -84,7 +85,8 @@ def with_values(source: str, results: Mapping[str, Found], name: str) -> str:
             if table := TABLE.fullmatch(inner):
                 return f"{head}\n\n{_table(table[1], results)}\n\n{end}"
             reference = parse(inner)
-            return f"{head}{value_of(reference, _result(reference.scenario, results)[0])}{end}"
+            of = _result(reference.scenario, results)
+            return f"{head}{value_of(reference, of[0]) if of else NO_RESULTS}{end}"
         except BadValue as error:
             raise ToolError(f"{name}: {error}", EXIT_USAGE) from None
 
@@ -93,14 +95,17 @@ def with_values(source: str, results: Mapping[str, Found], name: str) -> str:
 
 def _result(scenario: str, results: Mapping[str, Found]) -> Found:
     if scenario not in results:
-        raise BadValue(f"no committed results of '{scenario}'")
+        raise BadValue(f"no scenario '{scenario}'")
     return results[scenario]
 
 
 def _table(words: str, results: Mapping[str, Found]) -> str:
     """A view of a scenario, with some configurations only."""
     name, title, *more = shlex.split(words)
-    result, scenario = _result(name, results)
+    of = _result(name, results)
+    if not of:
+        return NO_RESULTS
+    result, scenario = of
     views = [view for view in scenario.views if view.title == title]
     if not views:
         raise BadValue(f"{name} has no view '{title}' (it has {', '.join(view.title for view in scenario.views)})")

@@ -83,10 +83,12 @@ def write(
     page: Path,
     out: Path,
     gone: Mapping[str, Result] | None = None,
+    missing: Sequence[Scenario] = (),
 ) -> None:
     """The page, the committed pages of scenarios beside it, and below @out one of each scenario.
 
     @gone: by scenario, results of the schedulers that only patches/oldsched has
+    @missing: scenarios without committed results
     """
     gone = gone or {}
     judged = []
@@ -99,7 +101,7 @@ def write(
             parts = [section, _verdicts(verdicts), _crosscheck(checks)]
             write_whole(own, "\n\n".join(part for part in parts if part) + "\n")
     kernels = [*results, *((gone[scenario.name], scenario) for _, scenario in results if scenario.name in gone)]
-    parts = [INTRODUCTION, _kernel(kernels), _claims(judged, page), _missed(judged, page)]
+    parts = [INTRODUCTION, _kernel(kernels), _claims(judged, page, missing), _missed(judged, page)]
     parts += [_looks(judged), _numbers(judged, page), f"## How to read them\n\n{READING}"]
     parts.append(_trust(crosschecks))
     write_whole(page, "\n".join(part.strip() + "\n" for part in parts if part))
@@ -143,12 +145,13 @@ def _published(scenario: Scenario) -> str:
     return "" if scenario.source == "not published" else scenario.source
 
 
-def _claims(judged: Judged, page: Path) -> str:
+def _claims(judged: Judged, page: Path, missing: Sequence[Scenario]) -> str:
     everything = [verdict for _, verdicts in judged for verdict in verdicts]
     rows = [
         [_link(scenario, page), scenario.title, _published(scenario), _count(verdicts)]
         for scenario, verdicts in judged
     ]
+    rows += [[scenario.name, scenario.title, _published(scenario), documents.NO_RESULTS] for scenario in missing]
     table = text.markdown(["scenario", "the load", "published", "expectations that hold"], rows, "llll")
     said = f"{_holding(everything)} of {len(everything)} expectations hold."
     return f"## What was claimed\n\n{said}\n\n{table}"
