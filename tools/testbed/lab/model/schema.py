@@ -180,10 +180,11 @@ def _disk_set(reader: Reader) -> dict[str, str]:
     for key in ("size", "blocksize"):
         if not re.fullmatch("[1-9][0-9]*", found.get(key, "1")):
             raise reader.error(key, f"'{found[key]}' is not a whole number above 0")
-    if found.get("rot/model") == "0":
+    irqmode = found.get("irqmode", presets.ROTATING)
+    if irqmode != presets.ROTATING:
         for key in found:
-            if key.startswith("rot/") and key != "rot/model":
-                raise reader.error(key, "rot/model = 0: there is no rotating disk to have it")
+            if key.startswith("rot/"):
+                raise reader.error(key, f"irqmode = {irqmode}: there is no rotating disk to have it")
     return found
 
 
