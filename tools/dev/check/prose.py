@@ -41,7 +41,7 @@ LATER = {
     "bandwidth": "its messages are being rewritten, together with the code",
 }
 # The project's documents that a program writes: their words are in its source.
-GENERATED = ("evaluation.md", "apex.md", "coverage.md", "blktests.md", "disk-judge.md")
+GENERATED = ("evaluation.md", "apex.md", "coverage.md", "blktests.md", "disk-judge.md", "scenarios.md")
 SCENARIO_TEXTS = ("title", "about", "must_show", "differences", "says", "caption")
 
 _CODE = re.compile(r"`[^`\n]*`|<!--.*?-->")
@@ -111,9 +111,9 @@ def of_scenario(text: str) -> str:
 def texts(root: Path) -> dict[str, str]:
     """The prose of every file that is checked, by the file's path; each line of it has its number in the file."""
     project = Project(root, root / "build", root)
-    pages = [path for path in sorted((root / "Documentation/queue").glob("*.md")) if path.name not in GENERATED]
-    pages += [path for folder in ("", "tools", "selftests") for path in sorted((root / folder).glob(
-        "README.md" if not folder else "**/README.md"))]
+    pages = [path for folder in ("Documentation/queue", "tools", "selftests") for path in sorted(
+        (root / folder).glob("*.md" if folder.startswith("D") else "**/*.md")) if path.name not in GENERATED]
+    pages.append(root / "README.md")
     found: dict[Path, Callable[[str], str]] = dict.fromkeys(pages, of_markdown)
     patches = sorted((root / "patches").glob("*.patch"))
     for name, group in read_groups(project, patches).items():

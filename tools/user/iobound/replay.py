@@ -15,7 +15,7 @@ from .formats import lab_lines
 from .work import Request
 
 # The requests follow each other, so that there is nothing to schedule.
-SCHEDULER = Config(at=(), name="none", scheduler="none", policy="none", depth=[1], only={})
+SCHEDULER = Config(at=(), name="none", scheduler="none", policy="none", depth=(1,), only={})
 LONGEST_NS = 10**9 * 86400 * 30
 
 
