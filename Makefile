@@ -7,11 +7,14 @@ SHELL := /bin/bash
 QUEUE := tools/dev/queue/queue
 FLAVOUR ?= plain
 export KERNEL STEPS JOBS SEED VM_FULL
+# Tools read what other programs print.
+export LC_ALL := C.UTF-8
+unexport CDPATH GREP_OPTIONS LANGUAGE POSIXLY_CORRECT
 
 # The default target.
 .DEFAULT_GOAL := help
 
-.PHONY: help try pages run check setup setup-run setup-test setup-bench setup-blktests setup-deb venv venv-run fetch tree export \
+.PHONY: help try pages run check check-all setup setup-run setup-test setup-bench setup-blktests setup-deb venv venv-run fetch tree export \
 	verify bisect-check submit-check kernel uml deb bench soak stress evaluation unchanged coverage mutants blktests reproducers clean
 
 # Fills the cache on a cluster first: tools/testbed/lab/workflow/profiles has local, slurm and kubernetes.
@@ -45,17 +48,20 @@ help: ## show this text
 	@echo "  VM_FULL=1      make check with its long amounts, and in both flavours"
 	@echo "  ONLY=A,B       the parts of make submit-check, or make reproducers, to run (default: all)"
 	@echo "  JOBS=N         parallel jobs (default: the number of CPUs)"
-	@echo "  DISKSIM=PATH   a DiskSim that tools/testbed/disk/judge/build made, for the tests of make check that want it"
+	@echo "  DISKSIM=PATH   a DiskSim that tools/testbed/disk/validation/build made, for the tests of make check that require it"
 	@echo "  QUEUE_CACHE=DIR  where sources are kept (default: cfq-queue in the user's cache)"
 	@echo "  SCENARIO=A     for make try: a scenario, or several"
 	@echo "  TRY_ARGS=...   for make try: see tools/testbed/lab/lab try --help"
 
 run: setup-run venv-run ## boot the patched kernel, run fio under each scheduler, players and a recorder with reservations
 	@$(QUEUE) kernel
-	@tools/dev/bench/bench fio
+	@tools/testbed/demo/demo
 
 check: setup-test venv ## run the tests (STEPS=A,B: some of it)
 	@tools/dev/check/check
+
+check-all: setup-test venv ## run all tests with all amounts, also on other Debians, as root: many hours
+	@VM_FULL=1 tools/dev/check/check --all
 
 ##@ Change
 

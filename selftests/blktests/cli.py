@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""selftests/blktests/run: groups of blktests, and the project's own tests in its form, under several schedulers.
+"""Run groups of blktests, and the project's own tests in their format, under several schedulers.
 
-A guest for each group and scheduler, with the scheduler on every disk that there is or that appears. What was found is
-kept: the same command goes on where an earlier one was interrupted. Exit codes: 0 cfq has no failure that bfq does not
-have; 1 it has one; 2 nothing was run; 4 blktests is not here and cannot be fetched; 125 a guest cannot be run.
+Each group and scheduler has a guest, with the scheduler set on every disk. Results are kept: after an interruption the
+same command continues. Exit codes: 0 cfq has no failure that bfq does not have; 1 it has one; 2 nothing was run; 4
+blktests cannot be cloned; 125 a guest cannot be run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from . import guests, results, source
 
 GROUPS = ("blktrace", "nullb", "block", "throtl", "loop", "scsi", "zbd")
 SCHEDULERS = ("cfq", "bfq", "mq-deadline")
-JUDGED = "cfq"
+CHECKED = "cfq"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -31,30 +31,31 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("wanted", nargs="*", metavar="GROUP[/NUMBER]", default=[],
                      help=f"groups or tests (default: {' '.join(GROUPS)})")
     top.add_argument("--schedulers", type=words, default=list(SCHEDULERS), metavar="A,B",
-                     help=f"(default: {','.join(SCHEDULERS)})")
+                     help=f"schedulers to compare (default: {','.join(SCHEDULERS)})")
     top.add_argument("--kernel", type=Path, metavar="FOLDER",
-                     help="where a kernel was built (default: build/kernel-blktests, or build/kernel-plain)")
+                     help="build folder of a kernel (default: build/kernel-blktests, else build/kernel-plain)")
     top.add_argument("--modules", type=Path, metavar="FOLDER",
-                     help="where its modules are installed, what INSTALL_MOD_PATH was (default: those of the kernel's "
-                          "folder are installed into build/blktests)")
+                     help="folder with its installed modules, the INSTALL_MOD_PATH (default: install those of the "
+                          "kernel's folder into build/blktests)")
     top.add_argument("--quick", type=positive, default=30, metavar="SECONDS",
-                     help="what a test that keeps to a time should take (default: 30)")
+                     help="time of a test with a time limit (default: 30)")
     top.add_argument("--limit", type=positive, default=400, metavar="SECONDS",
-                     help="a test that takes longer has failed (default: 400)")
+                     help="a test that takes longer fails (default: 400)")
     top.add_argument("--tries", type=positive, default=3, metavar="N",
-                     help="how often a test that fails is run: it has failed if it never passes (default: 3)")
-    top.add_argument("--slow", action="store_true", help="also tests that keep to no time")
-    top.add_argument("--memory", default="3G", help="of a guest (default: 3G, of which a disk of scsi_debug takes 1G)")
-    top.add_argument("--fresh", action="store_true", help="forget what earlier runs found of what is run now")
-    top.add_argument("--report", action="store_true", help="run nothing, show what was found")
+                     help="run a failing test up to N times; it fails if it never passes (default: 3)")
+    top.add_argument("--slow", action="store_true", help="also run tests without a time limit")
+    top.add_argument("--memory", default="3G",
+                     help="memory of a guest (default: 3G, of which a disk of scsi_debug takes 1G)")
+    top.add_argument("--fresh", action="store_true", help="discard earlier results of these groups")
+    top.add_argument("--report", action="store_true", help="only show the results of earlier runs")
     top.add_argument("--out", type=Path, default=BUILD / "runs/blktests", metavar="FOLDER",
-                     help="logs and results, table.md and results.json among them (default: build/runs/blktests)")
-    top.add_argument("--json", action="store_true", help="the results as JSON on stdout, not the table")
+                     help="folder for logs and results, with table.md and results.json (default: build/runs/blktests)")
+    top.add_argument("--json", action="store_true", help="print the results as JSON")
     return top
 
 
 def chosen(machine: guests.Machine, args: argparse.Namespace) -> list[guests.Group]:
-    """Groups of one scheduler after those of another: two schedulers of a group can be compared early."""
+    """The groups, each under all schedulers before the next: the schedulers can be compared early."""
     tests: dict[str, list[str]] = {}
     for wanted in args.wanted or GROUPS:
         found = tests.setdefault(results.group_of(wanted), [])
@@ -90,7 +91,7 @@ def tell(found: results.Results, machine: guests.Machine, args: argparse.Namespa
     write_json(args.out / "results.json", value)
     write_whole(args.out / "table.md", table + "\n")
     print(json.dumps(value) if args.json else table)
-    return cli.EXIT_FAILED if JUDGED in found and results.worse(found, JUDGED) else 0
+    return cli.EXIT_FAILED if CHECKED in found and results.worse(found, CHECKED) else 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:

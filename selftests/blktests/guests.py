@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""One guest for each group and scheduler, and another for what is left after a test that hung or a kernel that died."""
+"""Runs a guest for each group and scheduler, and another one after a test that hung or a kernel that died."""
 
 from __future__ import annotations
 
@@ -27,40 +27,40 @@ from . import results, source
 
 GUEST = Path(__file__).resolve().parent / "guest"
 IMAGE = "arch/x86/boot/bzImage"
-KERNELS = ("kernel-blktests", "kernel-plain")  # the first one that was built
+KERNELS = ("kernel-blktests", "kernel-plain")  # the first one that exists
 IDENTITY = "identity.json"
-# What tests of blktests call, with Debian's package of it.
+# Programs that blktests calls, and their Debian packages.
 PROGRAMS = {"modprobe": "kmod", "blktrace": "blktrace", "blkzone": "util-linux", "losetup": "mount", "fio": "fio",
             "mkfs.ext4": "e2fsprogs", "bc": "bc", "dmsetup": "dmsetup", "gawk": "gawk"}
-# Zoned disks are made by the tests themselves when none is named.
+# Without a zoned disk these tests create one.
 WITHOUT_DEVICE = ("zbd",)
 DEVICE, DEVICE_BYTES = "/dev/sda", 1 << 30
 SCRATCH, SCRATCH_BYTES = "/dev/nvme0n1", 4 << 30
-# An emulated CPU whose clock goes by instructions: on a busy machine time passes for the tests as it would on an idle
-# one. 2 ns each is somewhat quicker than it is.
+# An emulated CPU whose clock counts instructions, so that load on the machine has less effect on the tests. 2 ns per
+# instruction is slightly faster than real.
 BY_INSTRUCTIONS = "-icount shift=1"
-BOOT_S = 300  # on a busy machine that emulates
+BOOT_S = 300  # on a busy machine with an emulated CPU
 BOOTS_IN_VAIN = 2
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What all guests have in common."""
+    """The settings of all guests."""
 
     kernel: Path  # the image
     modules: Path | None  # a folder with lib/modules
     tree: Path  # blktests
     quick: int  # seconds, as check --quick
     limit: int  # seconds that a test may take
-    tries: int  # of a test that fails
+    tries: int  # runs of a test that fails
     memory: str
 
     def clock(self) -> list[str]:
-        """QEMU's option for it, where there is need of one."""
+        """QEMU's option for the clock, with an emulated CPU."""
         return [] if kvm_works(self.kernel) else [BY_INSTRUCTIONS]
 
     def identity(self, group: str) -> dict[str, str | int]:
-        """What results of a group belong to: with another one they are made anew."""
+        """The identity of what the results of a group depend on: with another one they are discarded."""
         return {"clock": "".join(self.clock()),
                 "kernel": hashlib.sha256(self.kernel.read_bytes()).hexdigest(),
                 "modules": ",".join(sorted(path.name for path in modules_in(self.modules))),
@@ -73,16 +73,16 @@ def modules_in(folder: Path | None) -> list[Path]:
 
 
 def kernel_folder(named: Path | None) -> Path:
-    """Where the kernel was built."""
+    """The build folder of the kernel."""
     folders = [named] if named else [BUILD / name for name in KERNELS]
     for folder in folders:
         if (folder / IMAGE).is_file():
             return folder.resolve()
-    raise ToolError(f"{folders[0]}: no kernel was built there: `make kernel FLAVOUR=blktests` builds one", EXIT_USAGE)
+    raise ToolError(f"{folders[0]}: no kernel; run `make kernel FLAVOUR=blktests`", EXIT_USAGE)
 
 
 def install_modules(folder: Path) -> Path | None:
-    """The modules of a kernel, if it has any, where a guest can load them."""
+    """Install the modules of a kernel, if it has any, for the guests."""
     order = folder / "modules.order"
     if not order.is_file() or not order.read_text().strip():
         return None
@@ -96,19 +96,19 @@ def install_modules(folder: Path) -> Path | None:
 def need_programs() -> None:
     missing = [package for program, package in PROGRAMS.items() if not of_system(program)]
     if missing:
-        raise ToolError(f"tests of blktests need programs: apt-get install {' '.join(missing)}", EXIT_USAGE)
+        raise ToolError(f"blktests requires programs: apt-get install {' '.join(missing)}", EXIT_USAGE)
     light_fio()
 
 
 class Group:
-    """A group under a scheduler: its folder has what was found, also of a run that was interrupted."""
+    """A group under a scheduler; its folder has the results, also those of an interrupted run."""
 
     def __init__(self, machine: Machine, out: Path, name: str, scheduler: str, tests: Sequence[str]) -> None:
         self.machine, self.name, self.scheduler, self.tests = machine, name, scheduler, tests
         self.folder = out / f"{name}-{scheduler}"
 
     def is_current(self) -> bool:
-        """Whether the folder has results of this machine: those of another kernel or another blktests are none."""
+        """Whether the results in the folder are of the same kernel, tests and options."""
         try:
             found: object = json.loads((self.folder / IDENTITY).read_text())
         except (OSError, ValueError):
@@ -120,8 +120,8 @@ class Group:
         write_json(self.folder / IDENTITY, self.machine.identity(self.name))
 
     def done(self) -> dict[str, tuple[str, int]]:
-        """Each test that came to an end: its exit code, or what was wrong; seconds."""
-        # the guest may be writing one
+        """The tests that have ended: exit code or error, and seconds."""
+        # the guest may not have finished the last line
         rows = (line.split("\t") for line in text(self.folder / "done").splitlines(keepends=True) if line[-1] == "\n")
         return {test: (code, int(seconds)) for test, code, seconds in rows}
 
@@ -132,17 +132,17 @@ class Group:
     def run(self) -> None:
         vain = 0
         while left := self.left():
-            with self.told():
+            with self.showing_progress():
                 result = self.boot(left)
             self.note_death(result)
             vain = 0 if len(self.left()) < len(left) else vain + 1
             if vain == BOOTS_IN_VAIN or result.exit_code == 3:
-                raise VMError(f"{self.name} under {self.scheduler}: no test is run: {result.why()}; "
+                raise VMError(f"{self.name} under {self.scheduler}: no test has run: {result.why()}; "
                               f"logs are in {self.folder}")
 
     @contextlib.contextmanager
-    def told(self) -> Iterator[None]:
-        """How far it is, meanwhile."""
+    def showing_progress(self) -> Iterator[None]:
+        """Show the progress."""
         ended = threading.Event()
         progress = Progress(every_s=60)
 
@@ -178,7 +178,7 @@ class Group:
                 "QUICK": str(self.machine.quick), "LIMIT": str(self.machine.limit), "TRIES": str(self.machine.tries)}
 
     def machine_options(self) -> list[str]:
-        """The clock; the disk for tests, which rotates, and the one for files, both empty."""
+        """QEMU's options: the clock, the empty disk for tests, which rotates, and the empty disk for files."""
         options = [*self.machine.clock(), "-device virtio-scsi-pci,id=scsi"]
         for name, device, size in (("device", "scsi-hd,bus=scsi.0,rotation_rate=7200", DEVICE_BYTES),
                                    ("scratch", "nvme,serial=scratch", SCRATCH_BYTES)):
@@ -191,7 +191,7 @@ class Group:
         return options
 
     def note_death(self, result: Result) -> None:
-        """A test that was running when the kernel ended has failed, but where the emulator did."""
+        """Record a failure of the test that was running when the kernel ended, unless the emulator failed."""
         test = text(self.folder / "running").strip()
         if not test or result.spoiled or test in self.done():
             return
@@ -214,12 +214,12 @@ class Group:
 
 
 def machine(kernel: Path | None, modules: Path | None, quick: int, limit: int, tries: int, memory: str) -> Machine:
-    """Made ready: blktests is fetched and built, modules are installed."""
+    """Prepare: clone and build blktests, install modules."""
     folder = kernel_folder(kernel)
     need_programs()
     tree = source.tree()
     if modules and not (modules / "lib/modules").is_dir():
-        raise ToolError(f"--modules {modules}: no lib/modules there: name what INSTALL_MOD_PATH was", EXIT_USAGE)
+        raise ToolError(f"--modules {modules}: no lib/modules in it: use the INSTALL_MOD_PATH", EXIT_USAGE)
     installed = modules.resolve() if modules else install_modules(folder)
     return Machine(folder / IMAGE, installed, tree, quick, limit, tries, memory)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What blktests says of each test, and the table of it by group and scheduler."""
+"""Reads the results of blktests, and makes the table by group and scheduler."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tools.base.text import markdown
 
 PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
 STATES = (PASSED, FAILED, NOT_RUN)
-MEASURE = "bfq"  # what the other schedulers are compared with
+MEASURE = "bfq"  # the baseline for the other schedulers
 
 # As `throtl/001 (nullb) (basic functionality)   [passed]`: a device and a condition tell
 # several runs of a test apart. A group that cannot be run has *** for a number.
@@ -27,17 +27,17 @@ DIFFERENCE = re.compile(r"^ {4}[-+](?![-+]{2} )")
 
 @dataclass
 class Outcome:
-    """How one run of a test ended."""
+    """The outcome of one run of a test."""
 
     name: str  # block/001, with the device and the condition
     state: str
     why: str = ""
     seconds: int = 0  # of all runs of the test
-    failures: int = 0  # before it passed
+    failures: int = 0  # failures before it passed
 
 
 def outcomes(test: str, log: str, code: str, seconds: int) -> list[Outcome]:
-    """Each run in the log of a test. One that is there several times was tried again.
+    """The runs in the log of a test; a run that occurs several times was repeated.
 
     @code: the exit code, or why there is none
     """
@@ -56,12 +56,12 @@ def outcomes(test: str, log: str, code: str, seconds: int) -> list[Outcome]:
         found.append(Outcome(test, FAILED, code, seconds))
     elif not found:
         said = (log.strip().splitlines() or ["nothing"])[-1]
-        found.append(Outcome(test, FAILED, f"no result; the last words: {said}", seconds))
+        found.append(Outcome(test, FAILED, f"no result; the last output: {said}", seconds))
     return found
 
 
 def best(tried: Sequence[Outcome]) -> Outcome:
-    """Of the tries of a run the first that did not fail, or the last one; what failed before is told."""
+    """The first of the repeated runs that did not fail, else the last one, with the number of failures before."""
     failed = [each for each in tried if each.state == FAILED]
     good = next((each for each in tried if each.state != FAILED), None)
     if good and failed:
@@ -75,7 +75,7 @@ def run_name(test: str, ended: re.Match[str]) -> str:
 
 
 def reason(state: str, below: Sequence[str]) -> str:
-    """The lines below a result in one: those that differ, where a failure has such."""
+    """The lines below a result, joined; for a failure only those of the difference, if it has any."""
     if state == PASSED:
         return ""
     differing = [line for line in below if DIFFERENCE.match(line)] if state == FAILED else []
@@ -100,7 +100,7 @@ def by_name(groups: Mapping[str, Sequence[Outcome]]) -> dict[str, Outcome]:
 
 
 def worse(results: Results, scheduler: str) -> list[tuple[Outcome, str]]:
-    """Failures that the measure does not have, with what it has instead."""
+    """The failures that the baseline does not have, and its outcome."""
     measured = by_name(results.get(MEASURE, {}))
     found = []
     for outcome in by_name(results[scheduler]).values():
@@ -136,7 +136,7 @@ def failures(results: Results, scheduler: str) -> str:
 
 
 def common_failures(results: Results) -> str:
-    """What fails under the measure, and so is not the others' own."""
+    """The failures under the baseline."""
     found = [outcome for outcome in by_name(results.get(MEASURE, {})).values() if outcome.state == FAILED]
     if not found:
         return ""
@@ -144,7 +144,7 @@ def common_failures(results: Results) -> str:
 
 
 def unsteady(results: Results, scheduler: str) -> str:
-    """What passed only when it was tried again."""
+    """The tests that passed only when repeated."""
     found = [outcome for outcome in by_name(results[scheduler]).values() if outcome.failures]
     if not found:
         return ""

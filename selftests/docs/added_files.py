@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Files as they are when all patches are applied, without a kernel tree."""
+"""The files that the patches add, without a kernel tree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.base.paths import ROOT
 
 @cache
 def new_file(name: str) -> str:
-    """A file that the patches add, by its path in the kernel tree."""
+    """The text of a file that the patches add; @name: path in the kernel tree."""
     with tempfile.TemporaryDirectory() as folder:
         for path in sorted((ROOT / "patches").glob("*.patch")):
             subprocess.run(["git", "apply", f"--include={name}", path], cwd=folder, check=True,
@@ -28,12 +28,12 @@ def cfq() -> str:
 
 
 def attributes() -> set[str]:
-    """The tunables."""
+    """The tunables of cfq."""
     return set(re.findall(r"^\tCFQ_ATTR\((\w+)\),$", cfq(), re.M))
 
 
 def disk_attributes() -> dict[str, tuple[int, int, int]]:
-    """The numbers that describe a rotating disk: default, smallest and largest of each."""
+    """The numbers of a rotating disk: default, minimum and maximum of each."""
     model = new_file("drivers/block/null_blk/rot_model.h")
     limits = dict(re.findall(r"^#define (ROT_MAX_\w+)\s+(\d+)\s*(?:/\*.*)?$", model, re.M))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tables of the cover letters: their figures are those of the evaluation, where a scenario has made them."""
+"""The numbers in tables of the cover letters are those of the evaluation, if they come from a scenario."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIGURE = r"(?<![\w.,-])\d[\d,]*(?:\.\d+)?(?![\w.%]|,\d)"
 
 
 def tables(letter: str) -> Iterator[tuple[str, list[str]]]:
-    """The scenario, and the figures that stand in columns above the line that names it."""
+    """The scenario, and the numbers in the columns above the line that names it."""
     rows: list[str] = []
     for line in letter.splitlines():
         if command := re.match(r" +\(`lab run ([\w-]+)", line):
@@ -30,29 +30,29 @@ def tables(letter: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def columns(row: str) -> list[str]:
-    """Behind the text of a row, two spaces or more apart."""
+    """The cells after the text of a row; two or more spaces separate them."""
     cells = re.split(r" {2,}", row.strip())
     return cells[1:] if cells[1:] and all(re.fullmatch(FIGURE, cell) for cell in cells[1:]) else []
 
 
 def is_there(figure: str, found: list[str]) -> bool:
-    """To as many digits as the letter has."""
+    """Whether the number is found, rounded to its digits."""
     digits = len(figure.partition(".")[2])
     value = float(figure.replace(",", ""))
     return any(abs(float(one.replace(",", "")) - value) <= 0.5 * 10**-digits + 1e-9 for one in found)
 
 
 @pytest.mark.parametrize("letter", LETTERS, ids=lambda path: path.stem)
-def test_figures_of_a_letter_are_those_of_the_evaluation(letter: Path) -> None:
+def test_numbers_of_a_letter_are_those_of_the_evaluation(letter: Path) -> None:
     text = letter.read_text()
     missing = []
     for scenario, figures in tables(text):
         rows = [row for row in (PAGES / f"{scenario}.md").read_text().splitlines() if row.startswith("|")]
         found = re.findall(FIGURE, "\n".join(rows).replace("..", " "))  # a range has two
         missing += [f"{scenario}: {figure}" for figure in figures if not is_there(figure, found)]
-    assert not missing, f"{letter.name} has figures that are not in the evaluation: {', '.join(missing)}"
+    assert not missing, f"{letter.name} has numbers that are not in the evaluation: {', '.join(missing)}"
 
 
-def test_letters_with_tables_are_judged() -> None:
-    judged = {letter.stem: sum(len(figures) for _, figures in tables(letter.read_text())) for letter in LETTERS}
-    assert judged["cfq"] > 20 and judged["bandwidth"] > 10, judged
+def test_letters_with_tables_are_checked() -> None:
+    counts = {letter.stem: sum(len(figures) for _, figures in tables(letter.read_text())) for letter in LETTERS}
+    assert counts["cfq"] > 20 and counts["bandwidth"] > 10, counts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is added in one place and wanted in others: each test says where something is missing."""
+"""Additions that are required in several places: each test names the place where something is missing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def words(path: str, pattern: str) -> set[str]:
     return set(re.findall(pattern, (ROOT / path).read_text(), re.MULTILINE))
 
 
-# Where a tunable of cfq stands, and which are known there.
+# The files that list the tunables of cfq, and a pattern for their names.
 TUNABLES = {
     "Documentation/block/cfq-iosched.rst": r"^(\w+) {2,}\S.* {2,}\S",
     "Documentation/ABI/testing/sysfs-block-cfq": r"^What:\s+/sys/block/<disk>/queue/iosched/(\w+)$",
@@ -31,7 +31,7 @@ TUNABLES = {
 
 
 @pytest.mark.parametrize("path", TUNABLES)
-def test_every_tunable_stands_in(path: str) -> None:
+def test_every_tunable_is_listed_in(path: str) -> None:
     missing = attributes() - words(path, TUNABLES[path])
     assert not missing, f"{path} lacks {', '.join(sorted(missing))}"
 
@@ -50,7 +50,7 @@ def test_bwctl_knows_the_tunables_of_the_class() -> None:
 
 
 def test_every_attribute_of_a_disk_is_described_with_its_default() -> None:
-    """In null_blk.rst, which the base has already: by the lines that the patches add to it."""
+    """In the lines that the patches add to null_blk.rst, which the base has already."""
     added = "".join(path.read_text() for path in (ROOT / "patches").glob("*null_blk*.patch"))
     described = {name: int(default) for name, default in re.findall(r"^\+(\w+) {2,}(\d+)\b", added, re.M)}
     wanted = {name: default for name, (default, _, _) in disk_attributes().items()}
@@ -69,7 +69,8 @@ def test_every_scenario_has_committed_results_and_a_row_in_the_evaluation() -> N
     scenarios = {path.stem for path in catalog.SCENARIOS.glob("*.toml")}
     records = {path.stem for path in RECORDS.glob("*.json") if not path.stem.startswith("crosscheck-")}
     assert records == scenarios, "Documentation/queue/results: `lab record --all` writes them"
-    listed = words("Documentation/queue/evaluation.md", r"^\| \[?([a-z-]+)(?:\]\(\S+\))? \| [^|]* \| [^|]* \| (?:all|\*|\|)")
+    row = r"^\| \[?([a-z-]+)(?:\]\(\S+\))? \| [^|]* \| [^|]* \| (?:all|\*|\|)"
+    listed = words("Documentation/queue/evaluation.md", row)
     assert listed == scenarios, "Documentation/queue/evaluation.md: `make pages` writes it"
 
 
@@ -99,7 +100,7 @@ def test_the_evaluation_is_one_page_whose_links_lead_somewhere() -> None:
         assert not anchor or anchor in {head.lower().replace(" ", "-") for head in heads}, f"{link}#{anchor}"
 
 
-def test_every_scenario_of_the_laboratory_is_judged_or_says_why_not() -> None:
+def test_every_scenario_is_tested_or_excluded_with_a_reason() -> None:
     ours = {path.stem for path in catalog.SCENARIOS.glob("*.toml")}
     assert {name for name, *_ in SHOWN} | set(LONG) == ours, "selftests/uml/test_ours.py: SHOWN or LONG"
     assert not {name for name, *_ in SHOWN} & set(LONG)

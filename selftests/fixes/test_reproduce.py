@@ -29,7 +29,7 @@ def test_another_fault_of_the_base_is_not_the_bug() -> None:
 
 
 def test_base_without_the_bug_is_told() -> None:
-    assert problem(BUG, Result(0, "", ""), patched=False) == "the bug is not seen"
+    assert problem(BUG, Result(0, "", ""), patched=False) == "the bug does not occur"
 
 
 def test_patched_kernel_passes_or_fails() -> None:
@@ -39,7 +39,7 @@ def test_patched_kernel_passes_or_fails() -> None:
 
 @pytest.mark.parametrize("patched", [False, True])
 def test_what_was_not_tried_is_no_result(patched: bool) -> None:
-    assert problem(BUG, Result(3, "BROKEN: no disk\n", ""), patched) == "could not be tried: BROKEN: no disk"
+    assert problem(BUG, Result(3, "BROKEN: no disk\n", ""), patched) == "could not run: BROKEN: no disk"
 
 
 @pytest.mark.parametrize("patched", [False, True])

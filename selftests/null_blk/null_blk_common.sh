@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the tests of null_blk share: cases that are run one by one, each with a device
-# of its own that is gone when the case ends.
+# Common functions of the null_blk tests. Each test case uses a device of its own, which
+# is removed when the case ends.
 #
 # shellcheck shell=bash
 
-# The words of programs and of the shell are read here.
+# Error messages of programs and of the shell are parsed.
 export LC_ALL=C
 
 # shellcheck source=/dev/null
@@ -17,17 +17,17 @@ NULL_BLK_DIR=$NULLB/$NULL_BLK_NAME
 NULL_BLK_DEV=/dev/$NULL_BLK_NAME
 NULL_BLK_SYS=/sys/block/$NULL_BLK_NAME
 
-# A bad page, an oops, a warning, a lockup
+# Taint flags: bad page, oops, warning, lockup
 NULL_BLK_TAINTS=$((1 << 5 | 1 << 7 | 1 << 9 | 1 << 14))
 
-# null_blk_skip WHY...: ends a case, not from within $(...)
+# null_blk_skip REASON...: ends a case as skipped; not for use within $(...)
 null_blk_skip()
 {
 	echo "# SKIP: $*"
 	exit "$KSFT_SKIP"
 }
 
-# null_blk_fail WHY...: likewise
+# null_blk_fail REASON...: ends a case as failed; not for use within $(...)
 null_blk_fail()
 {
 	echo "# FAIL: $*"
@@ -47,7 +47,7 @@ null_blk_cleanup()
 	rm -rf "$TMP"
 }
 
-# null_blk_begin [FEATURE]: what all cases need. Sets TMP, a folder.
+# null_blk_begin [FEATURE]: checks the requirements of all cases. Sets TMP, a directory.
 null_blk_begin()
 {
 	local cmd features
@@ -63,20 +63,20 @@ null_blk_begin()
 	[ -d "$NULLB" ] || null_blk_skip_all "no null_blk with configfs"
 	read -r features < "$NULLB/features"
 	[[ -z ${1-} || ,$features, == *",$1,"* ]] ||
-		null_blk_skip_all "null_blk has no $1"
+		null_blk_skip_all "null_blk does not support $1"
 
 	TMP=$(mktemp -d) || null_blk_skip_all "no temporary directory"
 	trap null_blk_cleanup EXIT
 }
 
-# Sets taints, the flags that remain when something is wrong with the kernel.
+# Sets taints to the taint flags that indicate a kernel error.
 null_blk_taints()
 {
 	read -r taints < /proc/sys/kernel/tainted
 	taints=$((taints & NULL_BLK_TAINTS))
 }
 
-# null_blk_run CASE...: runs these functions, each in a shell of its own
+# null_blk_run CASE...: runs these functions, each in its own subshell
 null_blk_run()
 {
 	local before name code taints
@@ -106,32 +106,32 @@ null_blk_run()
 # null_blk_set ATTR=VALUE
 null_blk_set()
 {
-	echo "${1#*=}" > "$NULL_BLK_DIR/${1%%=*}" || null_blk_fail "$1 is not taken"
+	echo "${1#*=}" > "$NULL_BLK_DIR/${1%%=*}" || null_blk_fail "cannot set $1"
 }
 
-# null_blk_refused ATTR=VALUE ERROR: fails unless this comes of writing it
+# null_blk_refused ATTR=VALUE ERROR: fails unless the write fails with this error
 null_blk_refused()
 {
 	local said
 
 	said=$({ echo "${1#*=}" > "$NULL_BLK_DIR/${1%%=*}"; } 2>&1) &&
-		null_blk_fail "$1 is taken"
-	[[ $said == *": $2" ]] || null_blk_fail "$1 is refused, but not with '$2': $said"
+		null_blk_fail "$1 is accepted"
+	[[ $said == *": $2" ]] || null_blk_fail "$1: expected '$2', got: $said"
 }
 
-# null_blk_off [ATTR=VALUE...]: makes a device that is switched off
+# null_blk_off [ATTR=VALUE...]: creates a device without powering it on
 null_blk_off()
 {
 	local attr
 
-	null_blk_remove || null_blk_fail "the device before is still there"
-	mkdir "$NULL_BLK_DIR" || null_blk_fail "null_blk makes no device"
+	null_blk_remove || null_blk_fail "cannot remove the previous device"
+	mkdir "$NULL_BLK_DIR" || null_blk_fail "cannot create a device"
 	for attr in size=256 "$@"; do
 		null_blk_set "$attr"
 	done
 }
 
-# The device is switched on, and nobody else reads it any more.
+# Powers the device on and waits for udev.
 null_blk_on()
 {
 	null_blk_set power=1
@@ -140,7 +140,7 @@ null_blk_on()
 	return 0
 }
 
-# null_blk_device [ATTR=VALUE...]: makes a device
+# null_blk_device [ATTR=VALUE...]: creates a device and powers it on
 null_blk_device()
 {
 	null_blk_off "$@"
@@ -152,14 +152,14 @@ null_blk_remove()
 	[ ! -d "$NULL_BLK_DIR" ] || rmdir "$NULL_BLK_DIR"
 }
 
-# null_blk_read SIZE FIRST COUNT: reads blocks of so many bytes
+# null_blk_read SIZE FIRST COUNT: reads blocks of SIZE bytes
 null_blk_read()
 {
 	dd if="$NULL_BLK_DEV" of=/dev/null bs="$1" skip="$2" count="$3" \
 		iflag=direct status=none || null_blk_fail "cannot read at $2"
 }
 
-# null_blk_write FILE SIZE FIRST COUNT [FLAGS]: writes them, of the same place in FILE
+# null_blk_write FILE SIZE FIRST COUNT [FLAGS]: writes blocks from the same offset in FILE
 null_blk_write()
 {
 	dd if="$1" of="$NULL_BLK_DEV" bs="$2" skip="$3" seek="$3" count="$4" \
@@ -172,11 +172,11 @@ null_blk_flush()
 	sync "$NULL_BLK_DEV" || null_blk_fail "cannot flush"
 }
 
-# null_blk_same FILE FIRST COUNT: fails unless the device has these blocks of 64 KiB as
-# FILE has them
+# null_blk_same FILE FIRST COUNT: fails unless these blocks of 64 KiB are equal on the
+# device and in FILE
 null_blk_same()
 {
 	dd if="$NULL_BLK_DEV" bs=64k skip="$2" count="$3" iflag=direct status=none |
 		cmp -n $(($3 << 16)) -i 0:$(($2 << 16)) - "$1" ||
-		null_blk_fail "other data is read"
+		null_blk_fail "the data differs"
 }

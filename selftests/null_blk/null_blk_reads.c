@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Processes that read 4 KiB at random places of a disk beside each other, each with
- * its I/O priority and so many reads under way at any time. When the first of them
- * has had so many reads, all stop. Prints how many each has had.
+ * Run processes that read 4 KiB at random offsets of a disk concurrently, each with an
+ * I/O priority and a queue depth of NUMBER. All stop when the first of them has
+ * completed READS reads. Prints the number of reads of each process.
  *
  *	null_blk_reads DEVICE NUMBER READS PRIORITY...
  *

@@ -1,24 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# null_blk as a rotating disk that obeys I/O priorities and duration limits, which come
-# from the processes. Two of them read beside each other until one has had its number;
-# what is compared is how many reads each has had, not how long they took.
+# Rotating disks of null_blk: I/O priorities and duration limits of processes. Two
+# processes read concurrently until one has completed READS reads. The test compares
+# numbers of reads, not times.
 
 . "$(dirname "$0")/null_blk_common.sh"
 
 READS=300
 
-# disk [ATTR=VALUE...]: makes a disk that prefers nobody for the age of a command, and
-# has no other queue before its own
+# disk [ATTR=VALUE...]: creates a disk without aging and without an I/O scheduler
 disk()
 {
-	null_blk_device size=100000 hw_queue_depth=64 rot/model=1 rot/reorder_ms=20000 "$@"
+	null_blk_device size=100000 hw_queue_depth=64 irqmode=3 rot/reorder_ms=20000 "$@"
 	echo none > "$NULL_BLK_SYS/queue/scheduler" || null_blk_fail "no scheduler none"
 }
 
-# beside PRIORITY PRIORITY: sets first and second to what two processes have had
-beside()
+# compete PRIORITY PRIORITY: sets first and second to the reads of two processes
+compete()
 {
 	local code
 
@@ -30,19 +29,19 @@ beside()
 	echo "# $*: $first and $second reads"
 }
 
-# The reads that were under way when the first was done are not counted.
+# Reads in flight at the end are not counted.
 preferred()
 {
-	beside "$@"
+	compete "$@"
 	[ "$((first >= READS && second * 4 <= first))" = 1 ] ||
-		null_blk_fail "$1 has had $first reads beside $second of $2"
+		null_blk_fail "$1: $first reads, $2: $second reads"
 }
 
 alike()
 {
-	beside "$@"
+	compete "$@"
 	[ "$((first * 2 >= second && second * 2 >= first))" = 1 ] ||
-		null_blk_fail "$1 has had $first reads beside $second of $2"
+		null_blk_fail "$1: $first reads, $2: $second reads"
 }
 
 priority_is_obeyed()
@@ -50,7 +49,7 @@ priority_is_obeyed()
 	local queue
 
 	for queue in fcfs rpo; do
-		disk rot/ncq_prio=1 rot/queue="$queue"
+		disk rot/ncq_prio=1 rot/sched="$queue"
 		preferred rt be
 	done
 }
@@ -61,23 +60,23 @@ disk_without_priorities_serves_all_alike()
 	alike rt be
 }
 
-# The limit is shorter than what is under way takes, so that it is always due.
+# The limit is shorter than the queue, so a command with a limit is always due.
 duration_limit_is_obeyed()
 {
 	local queue
 
 	for queue in fcfs rpo; do
-		disk "rot/duration_limits_ms=0 0 50 0 0 0 0" rot/queue="$queue"
+		disk "rot/duration_limits_ms=0 0 50 0 0 0 0" rot/sched="$queue"
 		preferred be,3 be
 	done
 }
 
-number_without_limit_is_none()
+limit_that_is_not_set_has_no_effect()
 {
 	disk "rot/duration_limits_ms=0 0 50 0 0 0 0"
 	alike be,2 be
 }
 
-null_blk_begin rot/model
+null_blk_begin rot/rpm
 null_blk_run priority_is_obeyed disk_without_priorities_serves_all_alike \
-	duration_limit_is_obeyed number_without_limit_is_none
+	duration_limit_is_obeyed limit_that_is_not_set_has_no_effect

@@ -1,15 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# null_blk as a rotating disk: what its attributes take, what it counts, and the time
-# that it takes. Its counters are exact, also on a slow machine; of the time that passes
-# there is only said that it is not less.
+# Rotating disks of null_blk: attributes, counters and service times. The counters are
+# exact, also on a slow machine. For elapsed times, only a lower bound is checked.
 
 . "$(dirname "$0")/null_blk_common.sh"
 
 declare -A STAT
 
-# Sets STAT to what the disk has counted.
+# Sets STAT to the counters of the disk.
 stats()
 {
 	local name value
@@ -21,8 +20,8 @@ stats()
 	[ "${#STAT[@]}" -gt 0 ] || null_blk_fail "no stats"
 }
 
-# counted COMMAND [ARGUMENT...]: runs it, and sets STAT to what was counted meanwhile,
-# and passed_ns.
+# counted COMMAND [ARGUMENT...]: runs a command; sets STAT to the increments of the
+# counters, and passed_ns to the elapsed time.
 counted()
 {
 	local -A before=()
@@ -45,8 +44,8 @@ attributes_are_kept()
 {
 	local attr shown
 
-	null_blk_off rot/model=1
-	for attr in rot/model=1 rot/rpm=5400 rot/heads=2 rot/queue=fcfs rot/queue=rpo \
+	null_blk_off irqmode=3
+	for attr in irqmode=3 rot/rpm=5400 rot/heads=2 rot/sched=fcfs rot/sched=rpo \
 		    rot/reorder_ms=20 "rot/duration_limits_ms=10 0 30 0 0 0 0"; do
 		null_blk_set "$attr"
 		read -r shown < "$NULL_BLK_DIR/${attr%%=*}"
@@ -57,13 +56,13 @@ attributes_are_kept()
 	[ "$shown" = 1 ] || null_blk_fail "the disk is not rotational"
 }
 
-nonsense_is_refused()
+invalid_values_are_refused()
 {
 	local attr
 
-	null_blk_off rot/model=1
-	for attr in rot/model=2 rot/rpm=fast rot/rpm=-1 rot/rpm= rot/queue=elevator \
-		    rot/queue= "rot/duration_limits_ms=1 2 3 4 5 6 7 8" \
+	null_blk_off irqmode=3
+	for attr in rot/rpm=fast rot/rpm=-1 rot/rpm= rot/sched=elevator \
+		    rot/sched= "rot/duration_limits_ms=1 2 3 4 5 6 7 8" \
 		    rot/duration_limits_ms=soon; do
 		null_blk_refused "$attr" "Invalid argument"
 	done
@@ -71,22 +70,22 @@ nonsense_is_refused()
 	null_blk_on
 }
 
-# An attribute takes any number; what the disk cannot be is refused when it is switched on.
-contradictions_are_refused()
+# Attributes accept any number. Power-on refuses values that are invalid or inconsistent.
+inconsistent_values_are_refused()
 {
 	local attr said
 
 	for attr in rot/rpm=0 rot/track_inner_sectors=9999 rot/seek_full_us=5000 \
 		    rot/seek_track_us=20000 rot/head_skew_us=99 rot/track_skew_us=99 \
-		    rot/cache_segments=0 rot/reorder_ms=0 rot/physical_bytes=1000 \
-		    size=8 mbps=10 cache_size=4 shared_tags=1 irqmode=2 \
+		    rot/cache_segments=0 rot/reorder_ms=0 rot/physical_blocksize=1000 \
+		    size=8 mbps=10 cache_size=4 shared_tags=1 \
 		    hw_queue_depth=257 rot/actuators=3; do
-		null_blk_off memory_backed=1 rot/model=1 "$attr"
+		null_blk_off memory_backed=1 irqmode=3 "$attr"
 		null_blk_refused power=1 "Invalid argument"
 		said=$(dmesg 2> /dev/null | grep "null_blk: rot: " | tail -n 1)
 		attr=${attr#rot/}
 		[[ -z $said || $said == *"${attr%=*}"* ]] ||
-			null_blk_fail "of $attr the kernel says: $said"
+			null_blk_fail "unexpected message for $attr: $said"
 	done
 }
 
@@ -94,47 +93,47 @@ nothing_changes_while_powered()
 {
 	local attr
 
-	null_blk_off rot/model=1
+	null_blk_off irqmode=3
 	cat "$NULL_BLK_DIR/rot/stats" > "$TMP/stats" 2> "$TMP/said" &&
-		null_blk_fail "there are stats without power"
+		null_blk_fail "stats can be read while powered off"
 	grep -q "No such device" "$TMP/said" || null_blk_fail "$(cat "$TMP/said")"
 
 	null_blk_on
-	for attr in rot/rpm=7200 rot/queue=fcfs rot/model=0 \
+	for attr in rot/rpm=7200 rot/sched=fcfs irqmode=1 \
 		    "rot/duration_limits_ms=1 2 3 4 5 6 7"; do
 		null_blk_refused "$attr" "Device or resource busy"
 	done
 	null_blk_set power=0
-	null_blk_set rot/queue=fcfs
+	null_blk_set rot/sched=fcfs
 	null_blk_set rot/rpm=5400
 	null_blk_on
 	null_blk_read 4096 0 1
 }
 
-# Without the model null_blk is what it was.
-model_can_be_left()
+# The device can return to another completion mode.
+mode_can_be_changed()
 {
-	null_blk_device rot/model=1
+	null_blk_device irqmode=3
 	null_blk_set power=0
-	null_blk_set rot/model=0
+	null_blk_set irqmode=1
 	null_blk_on
 	null_blk_read 4096 0 16
-	cat "$NULL_BLK_DIR/rot/stats" > /dev/null 2>&1 && null_blk_fail "there are stats"
+	cat "$NULL_BLK_DIR/rot/stats" > /dev/null 2>&1 && null_blk_fail "stats in irqmode=1"
 	return 0
 }
 
 commands_are_counted()
 {
-	null_blk_device rot/model=1 memory_backed=1
+	null_blk_device irqmode=3 memory_backed=1
 	counted null_blk_read 4096 100 16
 	[ "${STAT[reads]} ${STAT[writes]}" = "16 0" ] ||
 		null_blk_fail "${STAT[reads]} reads of 16, ${STAT[writes]} writes of 0"
 	counted null_blk_write /dev/zero 4096 100 16
 	[ "${STAT[writes]}" = 16 ] || null_blk_fail "${STAT[writes]} writes of 16"
-	[ "${STAT[wire_ns]}" -gt 0 ] || null_blk_fail "the wire was not used"
+	[ "${STAT[bus_ns]}" -gt 0 ] || null_blk_fail "the bus was not used"
 }
 
-# random COUNT: reads blocks all over the disk, each far from the one before
+# random COUNT: reads blocks all over the disk, each far from the previous one
 random()
 {
 	local sectors i
@@ -149,26 +148,26 @@ sequential_is_faster_than_random()
 {
 	local found positioned
 
-	null_blk_device rot/model=1 size=100000
+	null_blk_device irqmode=3 size=100000
 	counted null_blk_read 4096 0 320
 	found=$((STAT[cache_hits] + STAT[readahead_hits]))
-	[ "$found" -ge 310 ] || null_blk_fail "$found of 320 reads in order were found"
+	[ "$found" -ge 310 ] || null_blk_fail "$found of 320 sequential reads were cache hits"
 	[ "${STAT[seeks]}" -le 32 ] ||
-		null_blk_fail "${STAT[seeks]} seeks for 320 reads in order"
+		null_blk_fail "${STAT[seeks]} seeks for 320 sequential reads"
 
-	# The head may be anywhere, and what it read is in the memory.
+	# Reset the position of the head and the cache.
 	null_blk_set power=0
 	null_blk_on
 	counted random 32
 	[ "${STAT[seeks]}" -ge 31 ] || null_blk_fail "${STAT[seeks]} seeks for 32 reads"
 	[ "$((STAT[cache_hits] + STAT[readahead_hits]))" -le 1 ] ||
-		null_blk_fail "random reads were found"
+		null_blk_fail "random reads were cache hits"
 	positioned=$((STAT[seek_ns] + STAT[rotate_ns]))
 	[ "$positioned" -gt $((20 * STAT[transfer_ns])) ] ||
-		null_blk_fail "$positioned ns for the way, ${STAT[transfer_ns]} for the data"
+		null_blk_fail "positioning: $positioned ns, transfer: ${STAT[transfer_ns]} ns"
 }
 
-# took SKIP COUNT SIZE: reads; no read is faster than the disk
+# took SKIP COUNT SIZE: reads; checks that the reads are not faster than the disk
 took()
 {
 	local least
@@ -177,25 +176,25 @@ took()
 	[ "${STAT[reads]}" = "$2" ] || null_blk_fail "${STAT[reads]} reads of $2"
 	least=$((STAT[seek_ns] + STAT[rotate_ns] + STAT[transfer_ns] + $2 * 200000))
 	[ "$passed_ns" -ge "$least" ] ||
-		null_blk_fail "$2 reads in $passed_ns ns: the disk takes $least"
+		null_blk_fail "$2 reads took $passed_ns ns, expected at least $least"
 }
 
-# between WHAT VALUE LEAST MOST: in ns, with ten for rounding
+# between NAME VALUE MIN MAX: in ns, with a rounding error of 10
 between()
 {
 	[ "$2" -ge $(($3 - 10)) ] && [ "$2" -le $(($4 + 10)) ] ||
-		null_blk_fail "$1: $2, not $3 to $4"
+		null_blk_fail "$1: $2, expected $3 to $4"
 }
 
 data_takes_the_time_of_its_zone()
 {
 	local sectors track
 
-	null_blk_device rot/model=1 size=100000 rot/cache_kb=0
+	null_blk_device irqmode=3 size=100000 rot/cache_kb=0
 	read -r sectors < "$NULL_BLK_SYS/size"
-	# 4 MiB: 8192 sectors, 1873 of which pass in a revolution of 8.333 ms at the
-	# outer edge, and half of them at the inner one; and 0.8 ms to the next head
-	# or cylinder wherever a track ends.
+	# 4 MiB are 8192 sectors. A revolution of 8.333 ms transfers 1873 sectors at the
+	# outer edge, half as many at the inner edge. At the end of each track, 0.8 ms
+	# are needed to reach the next head or cylinder.
 	took 0 64 65536
 	track=$((8192 * 8333333 / 1873))
 	between "transfer, outer edge" "${STAT[transfer_ns]}" \
@@ -206,18 +205,18 @@ data_takes_the_time_of_its_zone()
 		$((track + 8 * 800000)) $((track + 9 * 800000))
 }
 
-seeks_take_the_time_of_their_way()
+seeks_take_the_time_of_their_distance()
 {
 	local sectors full place
 
-	null_blk_device rot/model=1 size=100000 rot/cache_kb=0
+	null_blk_device irqmode=3 size=100000 rot/cache_kb=0
 	read -r sectors < "$NULL_BLK_SYS/size"
-	# Over the whole disk and back: the longest seek, and a revolution at most. The
-	# mean over two random sectors is 8.5 ms, and this is more.
+	# A seek over the whole disk takes longer than the mean of 8.5 ms; the rotational
+	# latency is at most one revolution.
 	took $((sectors / 8 - 1)) 1 4096
 	took 0 1 4096
 	full=${STAT[seek_ns]}
-	[ "$full" -gt 8500000 ] || null_blk_fail "the longest seek takes $full ns"
+	[ "$full" -gt 8500000 ] || null_blk_fail "the full-stroke seek takes $full ns"
 	for place in $((sectors / 8 - 1)) 0 $((sectors / 8 - 1)) 0; do
 		took "$place" 1 4096
 		between "seek over all" "${STAT[seek_ns]}" \
@@ -231,7 +230,7 @@ two_actuators_have_ranges()
 {
 	local dir=$NULL_BLK_SYS/queue/independent_access_ranges half shown
 
-	null_blk_device size=1024 memory_backed=1 rot/model=1 rot/actuators=2 \
+	null_blk_device size=1024 memory_backed=1 irqmode=3 rot/actuators=2 \
 		rot/write_back=1
 	half=$((1024 * 2048 / 2))
 	shown=$(cat "$dir"/[01]/sector "$dir"/[01]/nr_sectors)
@@ -247,23 +246,23 @@ $half" ] || null_blk_fail "the ranges are: $shown"
 	null_blk_flush
 	null_blk_same "$TMP/data" $((half / 128 - 64)) 128
 
-	# Each arm stays where it is while the other one reads.
+	# The heads of one actuator do not move while the other one reads.
 	null_blk_set power=0
 	null_blk_set rot/cache_kb=0
 	null_blk_on
 	null_blk_read 4096 0 1
 	null_blk_read 4096 $((half / 8)) 1
 	counted null_blk_read 4096 1 1
-	between "seek of the first arm" "${STAT[seek_ns]}" 0 0
+	between "seek of the first actuator" "${STAT[seek_ns]}" 0 0
 	counted null_blk_read 4096 $((half / 8 + 1)) 1
-	between "seek of the second arm" "${STAT[seek_ns]}" 0 0
+	between "seek of the second actuator" "${STAT[seek_ns]}" 0 0
 }
 
-# refused_write FILE FIRST: fails unless a write of a block is an error
+# refused_write FILE FIRST: fails unless the write of this block fails
 refused_write()
 {
 	( null_blk_write "$1" 65536 "$2" 1 ) > /dev/null 2>&1 &&
-		null_blk_fail "a write at block $2 is taken, not at the write pointer"
+		null_blk_fail "a write at block $2, off the write pointer, is accepted"
 	return 0
 }
 
@@ -275,11 +274,11 @@ zones_are_written_in_order()
 	{ echo 1 > "$NULL_BLK_DIR/power"; } 2> /dev/null ||
 		null_blk_skip "no BLK_DEV_ZONED"
 	null_blk_device memory_backed=1 zoned=1 zone_size=4 zone_nr_conv=2 \
-		rot/model=1 rot/write_back=1
+		irqmode=3 rot/write_back=1
 	read -r zoned < "$NULL_BLK_SYS/queue/zoned"
 	[ "$zoned" = host-managed ] || null_blk_fail "the disk is not zoned"
 
-	# Two conventional zones, and one and a half in order
+	# Two conventional zones and one and a half sequential zones
 	dd if=/dev/urandom of="$TMP/data" bs=64k count=226 iflag=fullblock \
 		status=none || null_blk_fail "cannot make data"
 	counted null_blk_write "$TMP/data" 65536 0 224
@@ -301,9 +300,9 @@ zones_are_written_in_order()
 	null_blk_same "$TMP/data" 0 224
 }
 
-null_blk_begin rot/model
-null_blk_run attributes_are_kept nonsense_is_refused contradictions_are_refused \
-	nothing_changes_while_powered model_can_be_left commands_are_counted \
+null_blk_begin rot/rpm
+null_blk_run attributes_are_kept invalid_values_are_refused inconsistent_values_are_refused \
+	nothing_changes_while_powered mode_can_be_changed commands_are_counted \
 	sequential_is_faster_than_random data_takes_the_time_of_its_zone \
-	seeks_take_the_time_of_their_way two_actuators_have_ranges \
+	seeks_take_the_time_of_their_distance two_actuators_have_ranges \
 	zones_are_written_in_order

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The write-back cache of null_blk's rotating disk: what was written is read, before and
-# after it is on the media, and when the disk goes away while that is not yet so.
+# Write-back cache of null_blk's rotating disk: data is read back before and after the
+# destage, and when the disk is removed while dirty data is being destaged.
 
 . "$(dirname "$0")/null_blk_common.sh"
 
-# Blocks of 4 KiB that are written apart from each other, so that each is an extent; far
-# apart, all over the disk, where it takes a seek to get from one to the next
+# Blocks of 4 KiB that are not adjacent, so that each is an extent; with FAR_APART, they
+# are spread over the disk and each destage needs a seek
 BLOCKS=16
 APART=64
 FAR_APART=4000
@@ -24,13 +24,13 @@ stat()
 	null_blk_fail "no counter $1"
 }
 
-# disk [ATTR=VALUE...]: makes a disk with a write-back cache
+# disk [ATTR=VALUE...]: creates a disk with a write-back cache
 disk()
 {
-	null_blk_device memory_backed=1 rot/model=1 rot/write_back=1 "$@"
+	null_blk_device memory_backed=1 irqmode=3 rot/write_back=1 "$@"
 }
 
-# data: makes a file for the disk, with holes
+# data: creates a sparse file with the data
 data()
 {
 	local i
@@ -43,7 +43,7 @@ data()
 	done
 }
 
-# write_blocks [FLAGS]: writes its blocks, out of order
+# write_blocks [FLAGS]: writes the blocks, not in order
 write_blocks()
 {
 	local i
@@ -58,7 +58,7 @@ same()
 	null_blk_same "$TMP/data" 0 $((BLOCKS * APART / 16))
 }
 
-# The same, of blocks that are far apart
+# same for blocks that are far apart
 same_blocks()
 {
 	local i
@@ -68,30 +68,30 @@ same_blocks()
 	done
 }
 
-# The block layer knows what the disk has.
+# The device reports its cache.
 cache_is_reported()
 {
 	local attr shown back
 
 	for back in 0 1; do
-		null_blk_device rot/model=1 rot/write_back="$back"
+		null_blk_device irqmode=3 rot/write_back="$back"
 		read -r shown < "$NULL_BLK_SYS/queue/fua"
 		[ "$shown" = "$back" ] || null_blk_fail "write_back=$back: fua is $shown"
 		read -r shown < "$NULL_BLK_SYS/queue/write_cache"
 		[ "$shown" = "$( ((back)) && echo "write back" || echo "write through")" ] ||
 			null_blk_fail "write_back=$back: the cache is $shown"
 	done
-	null_blk_device rot/model=1 rot/write_back=1 fua=0
+	null_blk_device irqmode=3 rot/write_back=1 fua=0
 	read -r shown < "$NULL_BLK_SYS/queue/fua"
 	[ "$shown" = 0 ] || null_blk_fail "fua=0: fua is $shown"
 }
 
-contradictions_are_refused()
+inconsistent_values_are_refused()
 {
 	local attr
 
 	for attr in rot/write_back=2 rot/write_kb=1 rot/write_extents=0; do
-		null_blk_off rot/model=1 rot/write_back=1 "$attr"
+		null_blk_off irqmode=3 rot/write_back=1 "$attr"
 		null_blk_refused power=1 "Invalid argument"
 	done
 }
@@ -105,7 +105,7 @@ data_is_kept()
 	null_blk_flush
 	same
 
-	# Over what is there
+	# Overwrite
 	data
 	write_blocks
 	same
@@ -114,7 +114,7 @@ data_is_kept()
 	same
 }
 
-# Nothing but the flush makes the disk write, and that takes a second or two.
+# Only the flush starts the destages, which take one or two seconds.
 flush_waits_for_dirty_data()
 {
 	local APART=$FAR_APART
@@ -124,13 +124,13 @@ flush_waits_for_dirty_data()
 	write_blocks
 	null_blk_flush
 	stat destages
-	[ "$stat" = "$BLOCKS" ] || null_blk_fail "a flush waits for $stat of $BLOCKS extents"
+	[ "$stat" = "$BLOCKS" ] || null_blk_fail "a flush waited for $stat of $BLOCKS extents"
 	stat flushes
 	[ "$stat" -ge 1 ] || null_blk_fail "no flush was counted"
 	same_blocks
 }
 
-# A memory that is much too small
+# A cache that is much too small
 data_is_kept_without_room()
 {
 	disk rot/write_kb=8 rot/write_extents=2
@@ -142,7 +142,7 @@ data_is_kept_without_room()
 	same
 }
 
-# FUA writes go to the media at once; without FUA they are written and flushed.
+# FUA writes go to the media; without FUA, the block layer sends a flush.
 fua_is_no_dirty_data()
 {
 	local fua
@@ -155,12 +155,12 @@ fua_is_no_dirty_data()
 		[ "$stat" = $((fua ? 0 : BLOCKS)) ] ||
 			null_blk_fail "fua=$fua: $stat extents were dirty"
 		stat transfer_ns
-		((!fua || stat > 0)) || null_blk_fail "nothing went to the media"
+		((!fua || stat > 0)) || null_blk_fail "no data was written to the media"
 		same
 	done
 }
 
-# FUA over dirty data: what is read is the last that was written.
+# A FUA write over dirty data: the last data is read.
 fua_over_dirty_data()
 {
 	disk
@@ -188,7 +188,7 @@ discards_are_kept()
 	same
 }
 
-# slow_disk: half a second from one block to the next, and no rest between them
+# slow_disk: a destage takes half a second, and destages start at once
 slow_disk()
 {
 	local end=$((SECONDS + 100))
@@ -197,13 +197,13 @@ slow_disk()
 		rot/head_switch_us=0
 	data
 	write_blocks
-	# Until the first one is written; nothing waits for the others.
+	# Wait for the first destage.
 	stat destages
 	while [ "$stat" = 0 ]; do
-		[ "$SECONDS" -lt "$end" ] || null_blk_fail "dirty data stays where it is"
+		[ "$SECONDS" -lt "$end" ] || null_blk_fail "dirty data is not destaged"
 		stat destages
 	done
-	[ "$stat" -lt "$BLOCKS" ] || null_blk_skip "slower than the disk"
+	[ "$stat" -lt "$BLOCKS" ] || null_blk_skip "this machine is slower than the disk"
 }
 
 powered_off_while_destaging()
@@ -214,7 +214,7 @@ powered_off_while_destaging()
 	null_blk_set power=0
 	null_blk_on
 	stat destages
-	[ "$stat" = 0 ] || null_blk_fail "the new disk has written $stat extents"
+	[ "$stat" = 0 ] || null_blk_fail "the new disk has destaged $stat extents"
 	same_blocks
 }
 
@@ -223,14 +223,14 @@ removed_while_destaging()
 	local APART=$FAR_APART
 
 	slow_disk
-	null_blk_remove || null_blk_fail "the disk does not go"
+	null_blk_remove || null_blk_fail "cannot remove the disk"
 	disk
 	truncate -s 65536 "$TMP/nothing"
 	null_blk_same "$TMP/nothing" 0 1
 }
 
-null_blk_begin rot/model
-null_blk_run cache_is_reported contradictions_are_refused data_is_kept \
+null_blk_begin rot/rpm
+null_blk_run cache_is_reported inconsistent_values_are_refused data_is_kept \
 	flush_waits_for_dirty_data data_is_kept_without_room fua_is_no_dirty_data \
 	fua_over_dirty_data discards_are_kept powered_off_while_destaging \
 	removed_while_destaging

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Zeros on a memory-backed device take no memory, and are read where they were written:
-# beside data, over it, through the cache, and after a discard.
+# Zeros written to a memory-backed device do not allocate memory, and are read back
+# correctly: next to data, over data, through the cache, and after a discard.
 
 . "$(dirname "$0")/null_blk_common.sh"
 
@@ -17,7 +17,7 @@ available()
 	available=$((available / 1024))
 }
 
-# takes FILE COUNT: sets mib to the memory that so many MiB of it take on a device
+# takes FILE COUNT: sets mib to the memory that COUNT MiB of FILE use on a device
 takes()
 {
 	local available before
@@ -29,10 +29,10 @@ takes()
 		oflag=direct status=none || null_blk_fail "cannot write"
 	available
 	mib=$((before - available))
-	echo "# $2 MiB of ${1##*/} take $mib MiB"
+	echo "# $2 MiB of ${1##*/} use $mib MiB"
 }
 
-# Others take and free memory meanwhile: three times, then it is the device.
+# Other processes change the available memory too: repeat up to three times.
 zeros_take_no_memory()
 {
 	local mib available i
@@ -44,17 +44,17 @@ zeros_take_no_memory()
 		takes /dev/zero 256
 		[ "$mib" -ge 64 ] || break
 	done
-	[ "$mib" -lt 64 ] || null_blk_fail "zeros take memory"
+	[ "$mib" -lt 64 ] || null_blk_fail "zeros use memory"
 	null_blk_same /dev/zero 0 128
 
-	# It would be seen.
+	# Check that the measurement detects allocated memory.
 	mkfifo "$TMP/ones" || null_blk_fail "cannot make a pipe"
 	for i in 1 2 3; do
 		tr '\0' '\377' < /dev/zero > "$TMP/ones" 2> /dev/null &
 		takes "$TMP/ones" 64
 		[ "$mib" -lt 32 ] || return 0
 	done
-	null_blk_skip "memory cannot be measured here"
+	null_blk_skip "memory use cannot be measured"
 }
 
 same()
@@ -62,7 +62,7 @@ same()
 	null_blk_same "$TMP/copy" 0 1
 }
 
-# both FILE FIRST COUNT [FLAGS]: writes blocks to the device and to what it must hold
+# both FILE FIRST COUNT [FLAGS]: writes blocks to the device and to the expected data
 both()
 {
 	dd if="$1" of="$TMP/copy" bs="$block" seek="$2" count="$3" iflag=fullblock \
@@ -82,7 +82,7 @@ discard()
 	same
 }
 
-# Sixteen blocks make two pages, or sixteen.
+# Sixteen blocks are two pages, or sixteen pages.
 written()
 {
 	local block=$1 flags
@@ -90,7 +90,7 @@ written()
 	null_blk_device memory_backed=1 discard=1 blocksize="$block" "${@:2}"
 	rm -f "$TMP/copy"
 	truncate -s 65536 "$TMP/copy"
-	# Where nothing was, between data, and the other way round
+	# In unwritten blocks, and between blocks of data
 	both /dev/zero 0 16
 	both /dev/urandom 3 2
 	both /dev/zero 5 1
@@ -99,7 +99,7 @@ written()
 	both /dev/zero 8 1
 	both /dev/urandom 8 1
 	for flags in "" dsync; do
-		# Over data, and data over that
+		# Over data, and data over zeros
 		both /dev/urandom 0 16 "$flags"
 		both /dev/zero 4 8 "$flags"
 		both /dev/urandom 6 1 "$flags"
@@ -109,7 +109,7 @@ written()
 		same
 		both /dev/zero 15 1 "$flags"
 	done
-	# Where a discard has freed the page, or left some of it
+	# After a discard of a page, or of a part of it
 	both /dev/urandom 0 16
 	discard 1 1
 	both /dev/zero 0 3
@@ -118,7 +118,7 @@ written()
 	both /dev/urandom 2 1
 	both /dev/zero 2 1
 
-	# Over what a flush has left on the disk; without power the cache is lost
+	# Over data that a flush has written back; power-off drops the cache
 	both /dev/urandom 0 16
 	null_blk_flush
 	both /dev/zero 0 8
@@ -149,7 +149,7 @@ blocks_of_4096_bytes_in_a_cache()
 	written 4096 cache_size=1
 }
 
-# Of files, a stretch of zeros after another, in large writes
+# Data with runs of zeros, in large writes
 zeros_in_large_writes()
 {
 	local block=65536 i

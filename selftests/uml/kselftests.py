@@ -14,14 +14,15 @@ from tools.dev.queue.kselftests import BELOW
 from tools.testbed.vm import uml
 from tools.testbed.vm.programs import build_static
 
-PROGRAMS = {"cfq": ("cfq_aio", "cfq_ioprio", "cfq_merge", "cfq_messages", "cfq_request", "cfq_vfs"),
+PROGRAMS = {"blktrace": ("blktrace_messages", "blktrace_vfs"),
+            "cfq": ("cfq_aio", "cfq_ioprio", "cfq_merge", "cfq_request"),
             "null_blk": ("null_blk_reads",)}
 # Those that need no other hardware than such a guest has, and their folders.
-TESTS = {"test_depth.sh": "cfq", "test_merges.sh": "cfq", "test_names.sh": "cfq", "test_vfs_events.sh": "cfq",
-         "test_vfs_messages.sh": "cfq", "test_vfs_names.sh": "cfq", "test_vfs_traces.sh": "cfq",
-         "test_vfs_where.sh": "cfq", "test_writeback.sh": "cfq", "test_sync.sh": "cfq", "test_groups.sh": "cfq",
-         "test_swap.sh": "cfq", "test_tags.sh": "cfq", "test_classes.sh": "cfq",
-         "test_priority.sh": "null_blk"}
+TESTS = {"test_depth.sh": "cfq", "test_merges.sh": "cfq", "test_messages.sh": "cfq", "test_writeback.sh": "cfq",
+         "test_sync.sh": "cfq", "test_groups.sh": "cfq", "test_swap.sh": "cfq", "test_tags.sh": "cfq",
+         "test_classes.sh": "cfq", "test_names.sh": "blktrace", "test_vfs_events.sh": "blktrace",
+         "test_vfs_messages.sh": "blktrace", "test_vfs_names.sh": "blktrace", "test_vfs_traces.sh": "blktrace",
+         "test_vfs_where.sh": "blktrace", "test_priority.sh": "null_blk"}
 
 
 def selftests() -> Path:

@@ -133,11 +133,11 @@ def test_reader_beside_cached_writers_gets_a_quarter(tmp_path: Path, preset: str
         pytest.skip(f"no kernel at {kernel}: `make uml` builds it")
     text = where_it_may_be_written((catalog.SCENARIOS / "reader-beside-writers.toml").read_text(), preset)
     scenario = tmp_path / "reader.toml"
-    scenario.write_text(text.replace('"rot/queue" = "rpo"', f'"rot/queue" = "{queue}"'))
+    scenario.write_text(text.replace('"rot/sched" = "rpo"', f'"rot/sched" = "{queue}"'))
     cli.main(["run", str(scenario), "--disk", preset, "--duration", "5", "--quiet", "-j2", "--kernel", str(kernel),
               "--out", str(tmp_path)])
     result = load_result(tmp_path / "reader.json")
-    assert result["disk"]["preset"] == preset and result["disk"]["attributes"]["rot/queue"] == queue
+    assert result["disk"]["preset"] == preset and result["disk"]["attributes"]["rot/sched"] == queue
     assert [verdict["status"] for verdict in result["expect"]] == ["pass", "pass"], result["expect"]
 
 

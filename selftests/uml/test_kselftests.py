@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Kselftests of the queue that need no other hardware than a guest in virtual time has.
 
-All of them run in QEMU (selftests/vm/test_kselftests.py); these, of the VFS messages, of merges, of tags and of
-null_blk's priorities, also here, where a guest boots in a second.
+All of them run in QEMU (selftests/vm/test_kselftests.py). Those of VFS messages, of merges, tags and messages of the
+scheduler, and of null_blk's priorities run here as well, where a guest boots in a second.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def trace_message(text: bytes, action: int | None = None) -> bytes:
 
 
 @pytest.mark.parametrize("torn", [trace_message(b"torn", action=0), bytes(48) + b"torn"], ids=["action", "header"])
-def test_cfq_messages_says_that_a_message_was_read_while_it_was_written(tmp_path: Path, torn: bytes) -> None:
-    build_programs(selftests() / "cfq", ["cfq_messages"], tmp_path)
+def test_blktrace_messages_says_that_a_message_was_read_while_it_was_written(tmp_path: Path, torn: bytes) -> None:
+    build_programs(selftests() / "blktrace", ["blktrace_messages"], tmp_path)
     whole = trace_message(b"one") + trace_message(b"two")
     for trace, code in ((whole, 0), (trace_message(b"one") + torn + trace_message(b"two"), 2)):
-        done = subprocess.run([tmp_path / "cfq_messages"], input=trace, capture_output=True, check=False)
+        done = subprocess.run([tmp_path / "blktrace_messages"], input=trace, capture_output=True, check=False)
         assert (done.returncode, done.stdout) == (code, b"1000 7 one\n1000 7 two\n")
 
 

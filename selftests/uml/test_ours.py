@@ -172,6 +172,6 @@ def test_modelled_disk_gives_identical_json(
         assert code == 0
         assert [cell["status"] for cell in result["cells"]] == ["ok", "ok"]
         assert all(process["reads"] for cell in result["cells"] for process in cell["processes"])
-        assert result["disk"]["attributes"]["rot/model"] == "1"
+        assert result["disk"]["attributes"]["irqmode"] == "3"
     one, two = (tmp_path / jobs / f"{scenario}.json" for jobs in "12")
     assert one.read_bytes() == two.read_bytes()

@@ -19,7 +19,8 @@ from tools.testbed.lab.model.units import GIB, KIB, MIB, NSEC_PER_MSEC, bw_iopri
 from tools.testbed.lab.run import job, stats
 from tools.testbed.vm import uml
 from tools.testbed.vm.programs import of_system
-from tools.user.blkviz import messages, recording, records
+from tools.user.blkviz import blktrace_format as fmt
+from tools.user.blkviz import messages, trace_files
 
 MS = NSEC_PER_MSEC
 COMMAND_NS = 2 * MS
@@ -165,15 +166,15 @@ def run(
 
 
 def read_trace(folder: Path, result: Run) -> None:
-    trace, _ = recording.read([str(folder)])
+    trace, _ = trace_files.read([str(folder)])
     assert not trace.problems and not trace.lost
     events = trace.events
     for index, time in enumerate((events.time - job.START_NS).tolist()):
-        if events.action[index] == records.NOTE_MESSAGE:
+        if events.action[index] == fmt.NOTE_MESSAGE:
             said = messages.cfq(events.text(index))
             assert said
             result.log.append(Message(time, said))
-        elif events.action[index] == records.INSERT:
+        elif events.action[index] == fmt.INSERT:
             result.inserted[int(events.sector[index])] = time
     assert result.log
 

@@ -221,7 +221,7 @@ STAMP = re.compile(r"^(\d+) (.*)$")
 
 
 def kselftests() -> dict[str, str]:
-    """The kselftests of the scheduler and of null_blk, as their Makefiles name them, with the target of each."""
+    """The kselftests of the queue, as their Makefiles name them, with the target of each."""
     found: dict[str, str] = {}
     for target in KSELFTESTS:
         text = (kselftest_folder(target) / "Makefile").read_text()

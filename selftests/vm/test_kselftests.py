@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kselftests of the scheduler and of null_blk (tools/testing/selftests/cfq, null_blk) in a booted kernel."""
+"""The kselftests of the queue (tools/testing/selftests/cfq, blktrace, null_blk) in a booted kernel."""
 
 from __future__ import annotations
 

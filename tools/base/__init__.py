@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What every tool is made of: how a program starts, fails, shows progress, prints tables and writes files."""
+"""What every tool uses: start and errors of a program, progress, tables and files."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Types of command line arguments, for argparse: each raises ValueError for what it does not take."""
+"""Types of command line arguments, for argparse: each raises ValueError for an invalid value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def words(text: str) -> list[str]:
 
 
 def positive(text: str) -> int:
-    """A whole number from 1 on."""
+    """A whole number of 1 or more."""
     value = int(text)
     if value < 1:
         raise ValueError
@@ -24,12 +24,12 @@ def positive(text: str) -> int:
 
 
 def positives(text: str) -> list[int]:
-    """Whole numbers from 1 on: 1,31"""
+    """Whole numbers of 1 or more: 1,31"""
     return [positive(word) for word in words(text)]
 
 
 def seconds(text: str) -> float:
-    """An amount of time that is more than none, in seconds or as the option says."""
+    """A time greater than 0, in seconds unless the option names another unit."""
     value = float(text)
     if not 0 < value < 1e9:
         raise ValueError
@@ -41,5 +41,5 @@ def regex(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        raise argparse.ArgumentTypeError(f"'{text}' is no regular expression ({error})") from None
+        raise argparse.ArgumentTypeError(f"'{text}' is not a regular expression ({error})") from None
     return text

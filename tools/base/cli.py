@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How a program runs and how it ends: exit codes, errors of one line, signals, a closed pipe."""
+"""Runs a program: exit codes, errors of one line, signals, a closed pipe."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 
-EXIT_FAILED = 1  # something was run and went wrong
-EXIT_USAGE = 2  # nothing was run: the command line, a file or the machine is not fit for it
+EXIT_FAILED = 1  # the program ran and failed
+EXIT_USAGE = 2  # nothing was done: the command line, a file or the machine does not allow it
 EXIT_INTERRUPTED = 130
 
-# What ends a program; a closed terminal sends SIGHUP.
+# Signals that end a program; a closed terminal sends SIGHUP.
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class ToolError(Exception):
-    """One line: what is wrong, where, what to do. `code` is the program's exit code."""
+    """An error of one line: what is wrong, where, what to do. `code` is the program's exit code."""
 
     code = EXIT_FAILED
 
@@ -29,10 +29,10 @@ class ToolError(Exception):
 
 
 def run(name: str, action: Callable[[], int], interrupted: str = "interrupted") -> int:
-    """The exit code of a program; what goes wrong is one line on stderr that begins with its name."""
+    """Run a program; returns its exit code. An error is one line on stderr that begins with its name."""
     before = {number: signal.getsignal(number) for number in ENDING}
     for number in ENDING:
-        # nohup, and shells for what they run in the background, ignore some
+        # nohup ignores some of them, and shells do for background jobs
         if before[number] != signal.SIG_IGN:
             signal.signal(number, _interrupt)
     try:
@@ -42,7 +42,7 @@ def run(name: str, action: Callable[[], int], interrupted: str = "interrupted") 
     except ToolError as error:
         return _failed(name, str(error), error.code)
     except BrokenPipeError:
-        # the reader closed the pipe (`lab list | head -1`): the rest goes nowhere
+        # the reader closed the pipe (`lab list | head -1`): discard the rest
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
     except OSError as error:
@@ -55,7 +55,7 @@ def run(name: str, action: Callable[[], int], interrupted: str = "interrupted") 
 
 
 def need_numpy() -> None:
-    """Raises ToolError where it is not installed; called before anything is done that takes time."""
+    """Raises ToolError if numpy is not installed; called before anything that takes long."""
     try:
         import numpy  # noqa: F401
     except ImportError:
@@ -63,15 +63,15 @@ def need_numpy() -> None:
 
 
 def heed_interrupts() -> None:
-    """SIGINT counts although a shell that started the program in the background ignores it.
+    """Handle SIGINT even if a shell has started the program in the background, with SIGINT ignored.
 
-    For programs that end their own children with it: they would inherit that.
+    For programs that send SIGINT to their children, which would inherit that.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def os_error(error: OSError) -> str:
-    """The file, if the error is one of a file, and the reason."""
+    """The reason of an error, with the file if it has one."""
     reason = error.strerror or str(error)
     return f"{error.filename}: {reason}" if error.filename else reason
 
@@ -82,7 +82,7 @@ def _failed(name: str, message: str, code: int) -> int:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    """Only the first counts: shell and terminal both send SIGHUP, and the second must not end the cleaning up."""
+    """Handle the first signal only: shell and terminal both send SIGHUP, and the second must not stop the cleanup."""
     for number in ENDING:
         signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Files that are whole or not there."""
+"""Writes files atomically."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def write_whole(path: Path, data: bytes | str, mode: int = 0o644) -> None:
-    """Write by a temporary file and a rename: nobody meets half of it."""
+    """Write with a temporary file and a rename, so that no reader sees a partial file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -25,7 +25,7 @@ def write_whole(path: Path, data: bytes | str, mode: int = 0o644) -> None:
 
 
 def write_if_changed(path: Path, data: bytes, mode: int = 0o644) -> bool:
-    """Leave an equal file alone: what is made from it is up to date."""
+    """Write a file only if it differs, so that files made from it stay up to date; returns whether it did."""
     if path.is_file() and path.read_bytes() == data and path.stat().st_mode & 0o777 == mode:
         return False
     write_whole(path, data, mode)
@@ -33,5 +33,5 @@ def write_if_changed(path: Path, data: bytes, mode: int = 0o644) -> bool:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """The same text for the same value."""
+    """Write JSON: the same text for the same value."""
     write_whole(path, json.dumps(value, indent=1, sort_keys=True) + "\n")

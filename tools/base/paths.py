@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where things are in a checkout."""
+"""The folders of a checkout."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""matplotlib for pictures that are files: the same figures give the same file."""
+"""matplotlib for plots in files: the same data makes the same file."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ FORMATS = ("svg", "png")
 
 
 def check_name(path: Path) -> None:
-    """Raises ToolError for a name that says no format."""
+    """Raises ToolError for a file name without a known format."""
     if path.suffix[1:] not in FORMATS:
-        raise ToolError(f"--plot {path}: name a file that ends in .svg or .png", EXIT_USAGE)
+        raise ToolError(f"--plot {path}: use a name that ends in .svg or .png", EXIT_USAGE)
 
 
 def load(salt: str, settings: Any) -> Any:
-    """matplotlib.pyplot without a display. @salt: of names within an SVG; @settings: more of rcParams."""
+    """Load matplotlib.pyplot without a display. @salt: for IDs in an SVG; @settings: additional rcParams."""
     try:
         import matplotlib
     except ImportError:
-        raise ToolError("plots need matplotlib: make venv", EXIT_USAGE) from None
+        raise ToolError("plots require matplotlib: run `make venv`", EXIT_USAGE) from None
     matplotlib.use("Agg")
     matplotlib.rcParams.update({"svg.hashsalt": salt, "svg.fonttype": "none", "axes.grid": True, "grid.alpha": 0.3})
     matplotlib.rcParams.update(settings)
@@ -33,7 +33,7 @@ def load(salt: str, settings: Any) -> Any:
 
 
 def drawn(pyplot: Any, figure: Any, path: Path, **more: Any) -> bytes:
-    """What the file of that name is to hold; closes the figure. @more: for savefig()."""
+    """Render a figure in the format of the path, and close it; returns the bytes. @more: for savefig()."""
     metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
     data = io.BytesIO()
     figure.savefig(data, format=path.suffix[1:], metadata=metadata, dpi=110, **more)

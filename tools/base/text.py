@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tables and amounts of time for people."""
+"""Formats tables and times."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ Row = Sequence[str]
 
 
 def table(header: Row, rows: Sequence[Row], columns: str = "", rule: bool = True) -> str:
-    """Columns as wide as they must be: the first to the left, the others to the right.
+    """A table as text: the first column left-aligned, the others right-aligned.
 
-    @columns: l or r for each, instead
+    @columns: l or r for each column, instead
     """
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
     sides = _sides(header, columns)
@@ -25,9 +25,9 @@ def table(header: Row, rows: Sequence[Row], columns: str = "", rule: bool = True
 
 
 def markdown(header: Row, rows: Sequence[Row], columns: str = "") -> str:
-    """A table of Markdown: the first column to the left, the others to the right.
+    """A table in Markdown: the first column left-aligned, the others right-aligned.
 
-    @columns: l or r for each, instead
+    @columns: l or r for each column, instead
     """
     rule = ["---" if side == "l" else "---:" for side in _sides(header, columns)]
 
@@ -43,5 +43,5 @@ def _sides(header: Row, columns: str) -> str:
 
 
 def minutes(seconds: float) -> str:
-    """62.4 as 1:02"""
+    """Seconds as minutes: 62.4 as 1:02"""
     return f"{int(seconds) // 60}:{int(seconds) % 60:02}"

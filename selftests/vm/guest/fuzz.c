@@ -94,14 +94,13 @@ static const char *const queues[] = { "fcfs", "rpo", NULL };
  * "power" names when it refuses a value. A file takes any number of 32 bits.
  */
 enum rot {
-	MODEL, RPM, HEADS, ZONES, OUTER, INNER, HEAD_SWITCH, HEAD_SKEW,
+	RPM, HEADS, ZONES, OUTER, INNER, HEAD_SWITCH, HEAD_SKEW,
 	TRACK_SKEW, SEEK_TRACK, SEEK_AVG, SEEK_FULL, KNEE, SETTLE, ARRIVAL,
 	PHYSICAL, ACTUATORS, OVERHEAD, BUS, CACHE, SEGMENTS, BACK, WRITE,
 	EXTENTS, DESTAGE, DRAINS, PRIO, QUEUE, LIMITS, REORDER, NR_ROT
 };
 
 static struct attr rotating[NR_ROT] = {
-	[MODEL] = FILE_OF("rot/model", BOOLEAN, 0, 1, .usual = 1),
 	[RPM] = FILE_OF("rot/rpm", NUMBER, 1000, 50000, .usual = 7200),
 	[HEADS] = FILE_OF("rot/heads", NUMBER, 1, 64, .usual = 4),
 	[ZONES] = FILE_OF("rot/zones", NUMBER, 1, 128, .usual = 16),
@@ -116,7 +115,7 @@ static struct attr rotating[NR_ROT] = {
 	[KNEE] = FILE_OF("rot/seek_knee_percent", NUMBER, 0, 90),
 	[SETTLE] = FILE_OF("rot/write_settle_us", NUMBER, 0, 100000),
 	[ARRIVAL] = FILE_OF("rot/read_on_arrival", NUMBER, 0, 1, .usual = 1),
-	[PHYSICAL] = FILE_OF("rot/physical_bytes", NUMBER, 512, 4096, .usual = 512),
+	[PHYSICAL] = FILE_OF("rot/physical_blocksize", NUMBER, 512, 4096, .usual = 512),
 	[ACTUATORS] = FILE_OF("rot/actuators", NUMBER, 1, 2, .usual = 1),
 	[OVERHEAD] = FILE_OF("rot/overhead_us", NUMBER, 0, 100000, .usual = 200),
 	[BUS] = FILE_OF("rot/bus_mbps", NUMBER, 1, 100000, .usual = 300),
@@ -128,7 +127,7 @@ static struct attr rotating[NR_ROT] = {
 	[DESTAGE] = FILE_OF("rot/destage_idle_us", NUMBER, 0, 10000000, .usual = 2000),
 	[DRAINS] = FILE_OF("rot/flush_drains", NUMBER, 0, 1),
 	[PRIO] = FILE_OF("rot/ncq_prio", NUMBER, 0, 1),
-	[QUEUE] = FILE_OF("rot/queue", WORD, 0, 0, .words = queues, .usual = 1),
+	[QUEUE] = FILE_OF("rot/sched", WORD, 0, 0, .words = queues, .usual = 1),
 	[LIMITS] = FILE_OF("rot/duration_limits_ms", LIST, 0, UINT32_MAX, .least = 1, .most = 7),
 	[REORDER] = FILE_OF("rot/reorder_ms", NUMBER, 1, 20000, .usual = 500),
 };
@@ -891,13 +890,14 @@ static void reset_rotating(void)
 	int i;
 
 	for (i = 0; i < NR_ROT; i++) {
-		int error = i == QUEUE ? write_file("rot/queue", "rpo", 3) :
+		int error = i == QUEUE ? write_file("rot/sched", "rpo", 3) :
 					 write_number(rotating[i].name, rotating[i].usual);
 
 		if (error)
 			fail("%s does not take its default: %s", rotating[i].name,
 			     strerrorname_np(error));
 	}
+	write_number("irqmode", 3);
 	write_number("size", 1000);
 }
 
@@ -952,10 +952,6 @@ static bool power_on(uint64_t mib)
 	for (i = 0; i < NR_ROT; i++) {
 		show(&rotating[i], true, &value);
 		now_is[i] = value.number;
-	}
-	if (!now_is[MODEL]) {	/* no rotating disk, and not the subject */
-		write_number("rot/model", 1);
-		now_is[MODEL] = 1;
 	}
 	error = write_number("power", 1);
 	power.inputs++;

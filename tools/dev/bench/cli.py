@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Figures, not tests: what requests and the modelled disk cost, what fio says, how fast a page is, what zeros take."""
+"""Measure what the patches cost: instructions, lock times, memory; and the speed of blkviz's page."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import sys
 from collections.abc import Sequence
 
 from tools.base import cli
+from tools.user.blkviz import html_speed
 
-from . import cost, disk_cost, fio, lock, page, timer, tree_cpu, trees, where, zeros
+from . import cost, disk_cost, lock, timer, where, zeros
 
-COMMANDS = {"cost": cost, "disk": disk_cost, "fio": fio, "lock": lock, "page": page, "timer": timer, "trees": trees,
-            "tree-cpu": tree_cpu, "where": where, "zeros": zeros}
+COMMANDS = {"cost": cost, "disk": disk_cost, "lock": lock, "page": html_speed, "timer": timer, "where": where,
+            "zeros": zeros}
 
 
 def parser() -> argparse.ArgumentParser:

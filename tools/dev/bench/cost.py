@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a request costs the CPU, in instructions, for each I/O scheduler.
+"""Count the CPU instructions of a request under each I/O scheduler.
 
-QEMU runs one guest instruction in one guest nanosecond (-icount shift=0), so
-that a clock in the guest counts instructions, whatever else the machine does.
-The kernel is the plain flavour. The figures:
+QEMU runs one guest instruction per guest nanosecond (-icount shift=0), so a clock in the guest
+counts instructions, independent of other load on the machine. The kernel is the plain flavour.
 
-one     instructions of a synchronous 4 KiB read with O_DIRECT, system call and
-        null_blk included
-batch   the same by io_uring, 16 reads at a time
-order, random, reserved
-        instructions of such a read while many processes have one request each in
-        the scheduler or the device: in order; at random, or in order with a
-        reservation each (cfq only), on a disk that rotates
-groups  as one, with cfq and 100 control groups that have reserved on the device, in
-        none of them and in one
-cached  instructions of a read from the page cache, of stat(), of open() and close(),
-        and of a write to a private page that is not there: without a trace, with one,
-        with messages of VFS operations in it, and with messages in another disk's
-size    bytes of a struct cfq_queue
+measurements:
+  one       a synchronous 4 KiB read with O_DIRECT, including system call and null_blk
+  batch     the same by io_uring, 16 reads at a time
+  order, random, reserved
+            such a read while many processes have one request each in the scheduler or the device:
+            in order; at random on a rotating disk; in order with a reservation each on a rotating
+            disk (cfq only)
+  groups    as one, under cfq with 100 control groups that have reservations on the device: outside
+            of them, and in one of them
+  cached    a read from the page cache, stat(), open() with close(), and a write to a private page
+            that is not mapped: without a trace, with one, with VFS messages in it, and with
+            messages in the trace of another disk
+  size      bytes of a struct cfq_queue
 """
 
 from __future__ import annotations
@@ -46,11 +45,11 @@ from tools.testbed.vm import build_static, scan
 HERE = Path(__file__).resolve().parent
 SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq", "cfq")
 QEMU = "qemu-system-x86_64"
-# Of many processes, and how many there are by default.
+# Loads of many processes, and their default numbers.
 LOADS = {"order": [10, 100, 1000], "random": [16, 256], "reserved": [10, 1000]}
-LOAD_TITLES = {"order": "in order", "random": "at random, on a disk that rotates",
-               "reserved": "in order with a reservation each, on a disk that rotates"}
-GROUPS = {"none": "in none of them", "one": "in one"}
+LOAD_TITLES = {"order": "in order", "random": "at random on a rotating disk",
+               "reserved": "in order with a reservation each on a rotating disk"}
+GROUPS = {"none": "outside of them", "one": "in one of them"}
 CACHED = {"off": "no trace", "trace": "a trace", "vfs": "with messages", "other": "another disk's"}
 CALLS = {"read": "read", "stat": "stat", "open": "open and close", "fault": "page fault"}
 
@@ -67,29 +66,29 @@ class Series:
 
     @property
     def spread_percent(self) -> float:
-        """From the least to the greatest repeat, of the median."""
+        """The difference of maximum and minimum, in percent of the median."""
         return 100 * (max(self.values) - min(self.values)) / self.median
 
 
-Many = dict[str, dict[int, Series]]  # of a load: by scheduler and number of processes
+Many = dict[str, dict[int, Series]]  # one load, by scheduler and number of processes
 
 
 @dataclass
 class Result:
-    """What one boot measured."""
+    """The measurements of one boot."""
 
     one: dict[str, Series] = field(default_factory=dict)
     batch: dict[str, Series] = field(default_factory=dict)
     cached: dict[str, dict[str, Series]] = field(default_factory=dict)  # by call and state
     groups: dict[str, Series] = field(default_factory=dict)
-    # By load.
+    # by load
     many: dict[str, Many] = field(default_factory=lambda: {load: {} for load in LOADS})
-    # Requests in the scheduler and the device when a window of them ended.
+    # requests in the scheduler and the device at the end of the measurement
     in_flight: dict[str, dict[str, dict[int, int]]] = field(default_factory=lambda: {load: {} for load in LOADS})
     finished: bool = False
 
     def take(self, line: str) -> None:
-        """A line of the guest that begins with "@"."""
+        """Parse a line of the guest that begins with "@"."""
         words = line.split()
         match words:
             case ["@", "one", name, _, ns, reads]:
@@ -102,8 +101,7 @@ class Result:
                 self.groups.setdefault(whose, Series()).values.append(int(ns) / int(reads))
             case ["@", load, name, _, processes, ns, idle, reads, active] if load in LOADS:
                 if not int(reads):
-                    raise ToolError(f"{name}: {processes} processes read nothing; "
-                                     "take a longer --window")
+                    raise ToolError(f"{name}: {processes} processes completed no read; use a longer --window")
                 cost = (int(ns) - int(idle)) / int(reads)
                 number = int(processes)
                 series = self.many[load].setdefault(name, {}).setdefault(number, Series())
@@ -111,14 +109,14 @@ class Result:
                 self.in_flight[load].setdefault(name, {})[number] = int(active)
             case ["@", "end", code]:
                 if code != "0":
-                    raise ToolError("the guest failed; see its last lines above")
+                    raise ToolError("the guest failed; its last lines are above")
                 self.finished = True
             case _:
-                raise ToolError(f"the guest says '{line}', which is no result")
+                raise ToolError(f"the guest printed '{line}', which is not a result")
 
 
 def make_root(folder: Path) -> Path:
-    """The root file system of the guest: one program and places to mount on."""
+    """The root file system of the guest: one program, and mount points."""
     for name in ("dev", "proc", "sys"):
         (folder / name).mkdir()
     shutil.copy(build_static(HERE / "measure.c", BUILD / "bench"), folder / "init")
@@ -138,7 +136,7 @@ def qemu_command(image: Path, root: Path, arguments: Sequence[str]) -> list[str]
 
 
 def guest_lines(command: Sequence[str], timeout: float) -> Iterator[str]:
-    """The lines of the serial console, as they come."""
+    """The lines of the serial console, as they arrive."""
     machine = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, text=True, errors="replace")
     timer = threading.Timer(timeout, machine.kill)
@@ -149,7 +147,7 @@ def guest_lines(command: Sequence[str], timeout: float) -> Iterator[str]:
             yield line.strip()
         machine.wait()
         if not timer.is_alive():
-            raise ToolError(f"the guest was stopped after {timeout:.0f} s; take a longer --timeout")
+            raise ToolError(f"the guest did not end within {timeout:.0f} s; use a longer --timeout")
     finally:
         timer.cancel()
         machine.kill()
@@ -164,7 +162,7 @@ def run_guest(image: Path, args: argparse.Namespace) -> Result:
     steps += args.repeats * (len(args.reserved) * bool(args.window) + 2) * ("cfq" in schedulers)
     result = Result()
     start = time.monotonic()
-    said: list[str] = []
+    output: list[str] = []
     reports: list[str] = []
     with tempfile.TemporaryDirectory() as name:
         root = make_root(Path(name))
@@ -173,8 +171,8 @@ def run_guest(image: Path, args: argparse.Namespace) -> Result:
             *(",".join(map(str, number)) for number in numbers), str(args.window)])
         done = 0
         for line in guest_lines(command, args.timeout):
-            # The first line of the kernel may follow on the firmware's last one.
-            said.append(line)
+            # the kernel's first line may be part of the firmware's last one
+            output.append(line)
             reports += scan(line)
             if not line.startswith("@ "):
                 continue
@@ -183,22 +181,22 @@ def run_guest(image: Path, args: argparse.Namespace) -> Result:
             try:
                 result.take(line)
             except ToolError:
-                print("\n".join(said[-5:]), file=sys.stderr)
+                print("\n".join(output[-5:]), file=sys.stderr)
                 raise
             done += 1
             print(f"bench: {min(done, steps)}/{steps} {' '.join(line.split()[1:3])}, "
                   f"{time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
     if reports:
-        print("\n".join(said[-40:]), file=sys.stderr)
-        raise ToolError(f"{image}: the kernel says: {reports[0]}; its last lines are above")
+        print("\n".join(output[-40:]), file=sys.stderr)
+        raise ToolError(f"{image}: the kernel reports: {reports[0]}; its last lines are above")
     if not result.finished:
-        print("\n".join(said[-15:]), file=sys.stderr)
-        raise ToolError(f"{image}: the guest ended early; its last lines are above")
+        print("\n".join(output[-15:]), file=sys.stderr)
+        raise ToolError(f"{image}: the guest ended before the last result; its last lines are above")
     return result
 
 
 def size_of_queue(linux: Path, out: Path) -> int | None:
-    """Bytes of struct cfq_queue, from an object compiled with debug information."""
+    """The bytes of struct cfq_queue, from an object compiled with debug information; None: no cfq in this build."""
     if not (out / "block/.cfq-iosched.o.cmd").is_file():
         return None
     with tempfile.TemporaryDirectory() as name:
@@ -209,14 +207,14 @@ def size_of_queue(linux: Path, out: Path) -> int | None:
         entry = next((e for e in json.loads(commands.read_text())
                       if e["file"].endswith("/cfq-iosched.c")), None)
         if entry is None:
-            raise ToolError(f"{out}: no command for block/cfq-iosched.c; build the kernel again")
+            raise ToolError(f"{out}: no compiler command for block/cfq-iosched.c; build the kernel again")
         words = [w for w in shlex.split(entry["command"]) if not w.startswith("-Wp,-M")]
         words[words.index("-o") + 1] = str(compiled)
         run([*words, "-g"], cwd=Path(entry["directory"]))
         text = run(["pahole", "-C", "cfq_queue", compiled])
     found = re.search(r"/\* size: (\d+)", text)
     if not found:
-        raise ToolError("pahole does not find struct cfq_queue")
+        raise ToolError(f"{out}: pahole found no struct cfq_queue in block/cfq-iosched.o")
     return int(found.group(1))
 
 
@@ -224,7 +222,7 @@ def run(args: Sequence[str | Path], cwd: Path | None = None) -> str:
     done = subprocess.run([str(a) for a in args], cwd=cwd, check=False,
                           capture_output=True, text=True)
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
         raise ToolError(f"{args[0]}: {last}")
     return done.stdout
 
@@ -235,7 +233,7 @@ def growth_percent(series: dict[int, Series]) -> float:
 
 
 def loads_table(many: Many) -> str:
-    """Of one load of many processes."""
+    """The table of one load of many processes."""
     numbers = sorted({number for row in many.values() for number in row})
     several = len(numbers) > 1
     head = ["scheduler", *(f"{number:,} proc." for number in numbers), *(["growth"] * several), "spread"]
@@ -253,29 +251,29 @@ def cached_table(cached: dict[str, dict[str, Series]]) -> str:
 
 
 def table(result: Result, size: int | None) -> str:
-    """For a person to read."""
+    """The results as tables."""
     rows = [[name, f"{one.median:,.0f}", f"{one.spread_percent:.1f}%",
              *([f"{batch.median:,.0f}", f"{batch.spread_percent:.1f}%"] if (batch := result.batch.get(name)) else "--")]
             for name, one in result.one.items()]
-    lines = ["Instructions per read of 4 KiB: median of the repeats; spread from the least to the greatest",
+    lines = ["Instructions per read of 4 KiB: median of the repeats, and spread from minimum to maximum",
              text.table(["scheduler", "one", "spread", "batch of 16", "spread"], rows, rule=False)]
     for load, many in result.many.items():
         if many:
-            lines += ["", f"Of many processes, {LOAD_TITLES[load]}", loads_table(many)]
+            lines += ["", f"Many processes, {LOAD_TITLES[load]}", loads_table(many)]
         for name, active in result.in_flight[load].items():
             if name != "none" and (low := [number for number in active if active[number] < 0.9 * number]):
                 lines.append(f"note: {name}: only {active[low[0]]} requests were in flight for {low[0]} processes")
     if result.cached:
-        lines += ["", "What is in the page cache, by what is traced", cached_table(result.cached)]
+        lines += ["", "Calls that the page cache serves, by trace", cached_table(result.cached)]
     if result.groups:
-        lines.append("a read with 100 control groups that have reserved: " + ", ".join(
+        lines.append("a read with 100 control groups that have reservations: " + ", ".join(
             f"{GROUPS[whose]} {series.median:,.0f}" for whose, series in result.groups.items()))
     lines += verdict(result, size)
     return "\n".join(lines)
 
 
 def verdict(result: Result, size: int | None) -> list[str]:
-    """How far the goals of the scheduler are met."""
+    """The results compared with the goals of the scheduler."""
     lines = []
     for what, costs in (("", result.one), (" in batches", result.batch)):
         if "cfq" in costs and "mq-deadline" in costs:
@@ -308,28 +306,29 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--linux", type=Path, default=BUILD / "linux", metavar="DIR",
                      help="kernel source of that build (default: build/linux)")
     parser.add_argument("--schedulers", type=words, default=list(SCHEDULERS), metavar="A,B",
-                     help=f"default: {','.join(SCHEDULERS)}")
+                     help=f"schedulers to measure (default: {','.join(SCHEDULERS)})")
     parser.add_argument("--reads", type=int, default=20000, metavar="N",
-                     help="reads of a repeat of 'one' (default: %(default)s)")
-    parser.add_argument("--repeats", type=positive, default=3, metavar="N", help="default: %(default)s")
+                     help="reads of a repeat of `one` (default: %(default)s)")
+    parser.add_argument("--repeats", type=positive, default=3, metavar="N",
+                        help="repeats of each measurement (default: %(default)s)")
     for name, load in (("processes", "order"), ("random", "random"), ("reserved", "reserved")):
         numbers = ",".join(map(str, LOADS[load]))
         parser.add_argument(f"--{name}", type=positives, default=LOADS[load], metavar="A,B",
-                            help=f"processes that read {LOAD_TITLES[load]} (default: {numbers})")
+                            help=f"numbers of processes that read {LOAD_TITLES[load]} (default: {numbers})")
     parser.add_argument("--window", type=int, default=1000, metavar="MS",
-                     help="guest time of a repeat of 'many'; 0: none of them "
+                     help="guest time of a repeat with many processes; 0: skip these "
                           "(default: %(default)s)")
     parser.add_argument("--timeout", type=float, default=1800, metavar="S",
-                     help="for the guest as a whole (default: %(default)s)")
-    parser.add_argument("--json", action="store_true", help="the figures for a program")
+                     help="limit of real time for the guest (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
 
 
 def check(args: argparse.Namespace, image: Path) -> None:
     if not image.is_file():
-        raise ToolError(f"{image}: no such kernel; run 'make kernel' first")
+        raise ToolError(f"{image}: no kernel; run `make kernel` first")
     for tool in (QEMU, "gcc", "pahole"):
         if not shutil.which(tool):
-            raise ToolError(f"{tool} is not installed")
+            raise ToolError(f"{tool} is not installed; run `make setup-bench` as root")
     if args.reads < 10 or args.window < 0:
         raise ToolError("--reads must be 10 or more, --window 0 or more")
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a command of null_blk's rotating disk costs: commands in a second of the host's CPU time.
+"""Count the commands of null_blk's rotating disk per second of the host's CPU time.
 
-Boots User-Mode Linux with one disk and no scheduler and plays one load after the other on it, each
-for some virtual time. What counts is the CPU time of the guest and not what else the machine does,
-without that of the same guest with a load that ends at once. All of a guest runs on one CPU: where
-its processes wake each other on two, the time depends on what else these do. Several kernels
-(--kernel, more than once) take turns, and are compared with the first. A kernel that has the
-attributes of the disk beside the others and not in a group of their own gets those that it knows.
+Boots User-Mode Linux with one disk and no scheduler, and runs one load after the other on it, each
+for some virtual time. Only the CPU time of the guest counts, less that of the same guest with a
+load that ends immediately. A guest is pinned to one CPU: on two, the time would depend on other
+load. Several kernels (--kernel, repeated) run in turn, and are compared with the first. A kernel
+that has the attributes of the disk in the device's own folder, and not in rot/, gets those that it
+has.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tools.testbed.lab.run.loadgen import LOADGEN, build_loadgen
 from tools.testbed.vm import uml
 
 DEPTH = 32
-# What a process does, in the load generator's words
+# What a process does, in the language of the load generator
 RANDOM_READS = "random=1 size=4096"
 RANDOM_WRITES = f"write=1 {RANDOM_READS}"
 
@@ -44,7 +44,7 @@ class Load:
     """Processes with one request each."""
 
     name: str
-    virtual_s: int  # some 6 s of CPU time on a machine of 2024
+    virtual_s: int  # about 6 s of CPU time on a machine of 2024
     processes: list[str]
 
 
@@ -74,17 +74,19 @@ Costs = dict[str, dict[str, Cost]]  # by load and kernel
 
 
 def attributes(preset: Mapping[str, str], known: Collection[str]) -> dict[str, str]:
-    """Those of a disk as a kernel with these of null_blk calls them."""
-    if "rot/model" in known:
+    """The attributes of a disk under the names that a kernel has; @known are its attributes of null_blk."""
+    if "rot/rpm" in known:
         return dict(preset)
     if "rot_model" not in known:
-        raise ToolError("the kernel has no rotating disk in null_blk", EXIT_USAGE)
+        raise ToolError("--kernel: the kernel has no rotating disk in null_blk", EXIT_USAGE)
     flat = {key.replace("rot/", "rot_"): value for key, value in preset.items()}
+    if flat.pop("irqmode", "") == presets.ROTATING:
+        flat["rot_model"] = "1"
     return {key: value for key, value in flat.items() if key in known}
 
 
 def job(load: Load, disk: Mapping[str, str], duration_ns: int) -> str:
-    """What the load generator does, a line each."""
+    """The job of the load generator, line by line."""
     return "\n".join([
         *presets.job_lines(CONFIGFS, disk, DEPTH),
         f"write {SYSFS}/scheduler none",
@@ -98,7 +100,7 @@ def job(load: Load, disk: Mapping[str, str], duration_ns: int) -> str:
 
 @contextlib.contextmanager
 def one_cpu() -> Iterator[None]:
-    """What is started meanwhile runs on one CPU."""
+    """Processes that are started within the context run on one CPU."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(before)})
     try:
@@ -108,13 +110,13 @@ def one_cpu() -> Iterator[None]:
 
 
 def cpu_s() -> float:
-    """CPU time of all processes that were waited for, of the guests and of their own processes."""
+    """The CPU time of all child processes that have ended, the guests and their processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def played(guests: uml.Guests, load: Load, disk: Mapping[str, str], duration_ns: int) -> tuple[int, float]:
-    """Commands of a guest's disk, and the CPU time of the guest."""
+    """Run a guest; returns the commands of its disk and its CPU time."""
     with uml.scratch() as folder:
         before = cpu_s()
         guests.run(job(load, disk, duration_ns), {}, folder, load.name)
@@ -124,7 +126,7 @@ def played(guests: uml.Guests, load: Load, disk: Mapping[str, str], duration_ns:
 
 
 def measured(kernels: list[Path], disk: Mapping[str, str], repeats: int, scale: float, limit_s: float) -> Costs:
-    """Kernels take turns, so that what the machine does meanwhile meets all of them."""
+    """Run the kernels in turn, so that other load affects all of them alike."""
     guests = {str(kernel): uml.Guests(kernel, LOADGEN, limit_s) for kernel in kernels}
     disks = {kernel: attributes(disk, probe(guest).attributes) for kernel, guest in guests.items()}
     costs: Costs = {load.name: {kernel: Cost() for kernel in guests} for load in LOADS}
@@ -142,8 +144,8 @@ def measured(kernels: list[Path], disk: Mapping[str, str], repeats: int, scale: 
 
 
 def table(costs: Costs) -> str:
-    """For a person to read."""
-    return "\n".join(["Commands in a second of CPU time: median of the repeats; others beside the first kernel",
+    """The results as a table."""
+    return "\n".join(["Commands per second of CPU time: median of the repeats, and factor to the first kernel",
                       text.table(["load", *next(iter(costs.values()))],
                                  [[load, *_cells(list(kernels.values()))] for load, kernels in costs.items()])])
 
@@ -162,15 +164,16 @@ def as_json(costs: Costs) -> str:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kernel", type=Path, action="append", metavar="PATH", dest="kernels",
-                        help="User-Mode Linux to boot; again for one to compare (default: build/uml/vmlinux)")
+                        help="User-Mode Linux to boot; repeat it to compare kernels (default: build/uml/vmlinux)")
     parser.add_argument("--disk", default="barracuda-7200.11", metavar="PRESET",
-                        help="of configs/disks (default: %(default)s)")
-    parser.add_argument("--repeats", type=positive, default=3, metavar="N", help="default: %(default)s")
+                        help="preset of configs/disks (default: %(default)s)")
+    parser.add_argument("--repeats", type=positive, default=3, metavar="N",
+                        help="repeats of each load (default: %(default)s)")
     parser.add_argument("--scale", type=seconds, default=1, metavar="F",
-                        help="of the virtual time of each load (default: %(default)s, 6 s of CPU time each)")
+                        help="factor for the virtual time of each load (default: %(default)s, 6 s of CPU time each)")
     parser.add_argument("--timeout", type=float, default=600, metavar="S",
-                        help="for each guest (default: %(default)s)")
-    parser.add_argument("--json", action="store_true", help="the figures for a program")
+                        help="limit of real time for each guest (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
 
 
 def command(args: argparse.Namespace) -> int:

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# In the guest: for each scheduler, what /proc/lock_stat and the disk count while processes on
+# In the guest: for each scheduler, /proc/lock_stat and the number of requests while processes on
 # all CPUs read and write.
 # usage: lock-guest.sh SECONDS SCHEDULER...
 set -eu
@@ -8,10 +8,10 @@ set -eu
 seconds=$1
 shift
 
-[ -e /proc/lock_stat ] || { echo "the kernel has no lock statistics (CONFIG_LOCK_STAT)" >&2; exit 1; }
+[ -e /proc/lock_stat ] || { echo "the kernel has no lock statistics; build it with CONFIG_LOCK_STAT" >&2; exit 1; }
 nullb=/sys/kernel/config/nullb/locks
 mkdir "$nullb"
-# completions in a timer, as from a drive: they take the lock beside who submits
+# completions in a timer, as from a drive: they take the lock concurrently with submitters
 echo 2 > "$nullb/irqmode"
 echo 100000 > "$nullb/completion_nsec"
 echo 32 > "$nullb/hw_queue_depth"

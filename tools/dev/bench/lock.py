@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How long each scheduler holds its lock for a request, with two CPUs.
+"""Measure how long each scheduler holds its lock for a request, with two CPUs.
 
-From the kernel's lock statistics (Documentation/locking/lockstat.rst), for which there is a
-flavour. They make everything that takes a lock slower, by the same for all: figures of one run
-are compared with each other, and say nothing of a kernel without them.
+Uses the kernel's lock statistics (Documentation/locking/lockstat.rst) in a flavour of its own.
+They slow down all code that takes a lock, alike for all schedulers: compare the results of one run
+with each other, not with those of a kernel without lock statistics.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from tools.base.paths import BUILD
 from tools.testbed import vm
 
 HERE = Path(__file__).resolve().parent
-# The lock of each scheduler's data, as lockdep calls its class.
+# The lock of each scheduler's data, by the name of its lockdep class.
 LOCKS = {"mq-deadline": "&dd->lock", "kyber": "&khd->lock", "bfq": "&bfqd->lock", "cfq": "&cfqd->lock"}
-# con-bounces, contentions, four of waiting, acq-bounces, acquisitions, four of holding
+# con-bounces, contentions, four for the wait time, acq-bounces, acquisitions, four for the hold time
 COLUMNS = 12
 
 
 @dataclass
 class Held:
-    """A lock in one run; times in microseconds."""
+    """The statistics of a lock in one run; times in microseconds."""
 
     requests: int
     acquisitions: int
@@ -48,12 +48,12 @@ class Held:
                 f"{self.held / self.requests:.2f}", f"{self.waited / self.requests:.2f}", f"{self.longest:.1f}"]
 
 
-HEAD = ["scheduler", "requests", "taken for one", "of 100 contended", "held for one, us",
-        "waited for one, us", "longest held, us"]
+HEAD = ["scheduler", "requests", "acquisitions/request", "contended, %", "hold time/request, us",
+        "wait time/request, us", "longest hold, us"]
 
 
 def held(lines: Iterable[str], lock: str, requests: int) -> Held:
-    """The line of a lock in /proc/lock_stat. A name may have the suffix of a reader or a writer, or of a subclass."""
+    """Parse the line of a lock in /proc/lock_stat; its name may have the suffix of a reader, writer or subclass."""
     for line in lines:
         name, colon, rest = line.strip().rpartition(":")
         if not colon or re.sub(r"(/\d+|-[RW])$", "", name.strip()) != lock:
@@ -63,25 +63,26 @@ def held(lines: Iterable[str], lock: str, requests: int) -> Held:
             raise ToolError(f"/proc/lock_stat: {lock} has {len(columns)} columns, not {COLUMNS}")
         return Held(requests, int(columns[7]), int(columns[1]), float(columns[4]), float(columns[10]),
                     float(columns[9]))
-    raise ToolError(f"/proc/lock_stat: no line of {lock}: was the scheduler used?")
+    raise ToolError(f"/proc/lock_stat: no line of {lock}; was the scheduler used?")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--schedulers", type=words, default=list(LOCKS), metavar="A,B",
-                        help=f"of {', '.join(LOCKS)} (default: all)")
+                        help=f"some of {', '.join(LOCKS)} (default: all)")
     parser.add_argument("--seconds", type=positive, default=20, metavar="S",
-                        help="of fio under each (default: %(default)s)")
+                        help="run time of fio under each scheduler (default: %(default)s)")
     parser.add_argument("--kernel", type=Path, metavar="BZIMAGE",
                         default=BUILD / "kernel-lockstat/arch/x86/boot/bzImage",
-                        help="default: that of `make kernel FLAVOUR=lockstat`")
-    parser.add_argument("--json", action="store_true", help="the figures for a program")
+                        help="kernel to boot (default: that of `make kernel FLAVOUR=lockstat`)")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
 
 
 def command(args: argparse.Namespace) -> int:
     if unknown := [name for name in args.schedulers if name not in LOCKS]:
-        raise ToolError(f"--schedulers: no lock of {unknown[0]} is known, but of {', '.join(LOCKS)}", EXIT_USAGE)
+        raise ToolError(f"--schedulers: the lock of '{unknown[0]}' is unknown; known: {', '.join(LOCKS)}", EXIT_USAGE)
     with tempfile.TemporaryDirectory(prefix="lock-") as work:
-        print(f"booting, then fio under {', '.join(args.schedulers)}", file=sys.stderr, flush=True)
+        print(f"bench: booting the kernel, then running fio under {', '.join(args.schedulers)}",
+              file=sys.stderr, flush=True)
         guest = ["bash", str(HERE / "lock-guest.sh"), str(args.seconds), *args.schedulers]
         result = vm.run(shlex.join(guest), kernel=args.kernel, cpus=2, out=Path(work),
                         timeout=600 + 4 * args.seconds * len(args.schedulers), append=["null_blk.nr_devices=0"])

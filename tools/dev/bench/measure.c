@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The first and only program of the guest that tools/dev/bench boots. QEMU makes
- * one guest instruction one guest nanosecond, so that the clock counts
- * instructions. Five measurements, all but "cached" and "groups" for each scheduler that the
- * command line of the kernel names:
+ * measure - the only program of the guest of `bench cost`
+ *
+ * QEMU runs one guest instruction per guest nanosecond, so the clock counts instructions. There
+ * are five measurements; all but "cached" and "groups" run for each scheduler of the arguments:
  *
  * one	one process reads 4 KiB blocks one after the other from a null_blk that
- *	completes at once (irqmode=1, hw_queue_depth=64): what a loop costs.
- * batch	the same from the same device by io_uring, 16 reads at a time.
- * groups	as one, with cfq and 100 control groups that have reserved on the device:
- *	what a read costs in one of them, and in none.
- * cached	one process reads a page that is in the page cache, asks for a file's attributes,
- *	opens and closes it, and has a page fault on it: without a trace, with a block
- *	trace, with messages of VFS operations in it, and in one of another disk.
- * many	a number of processes read at the same time from a null_blk that takes 8
- *	requests at once and 400 us for each, so that the others wait in the
- *	scheduler: the time that was not idle, for each request that completed.
- *	Each in order on a disk without heads; or at random, or in order with a
- *	reservation (cfq only), on one that rotates.
+ *	completes immediately (irqmode=1, hw_queue_depth=64).
+ * batch	the same by io_uring, 16 reads at a time.
+ * groups	as one, under cfq with 100 control groups that have reservations on the device:
+ *	in one of the groups, and outside of them.
+ * cached	one process reads a page from the page cache, calls stat(), open() and close(), and
+ *	has a page fault: without a trace, with a block trace, with VFS messages in it, and
+ *	with messages in the trace of another disk.
+ * many	many processes read at the same time from a null_blk that serves 8 requests at a
+ *	time, in 400 us each, so that the others wait in the scheduler. The result is the
+ *	time that was not idle, per completed request. The processes read in order on a
+ *	disk without seeks; or at random, or in order with a reservation (cfq only), on
+ *	one that rotates.
  *
- * Arguments: SCHEDULERS READS REPEATS PROCESSES RANDOM RESERVED WINDOW_MS, the first
- * and the numbers of processes with commas; 0 processes: none of that. Results are
- * lines on the console that begin with "@".
+ * Arguments: SCHEDULERS READS REPEATS PROCESSES RANDOM RESERVED WINDOW_MS. SCHEDULERS and the
+ * numbers of processes are lists with commas; 0 processes skip a load. Results are lines on the
+ * console that begin with "@".
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -50,7 +50,7 @@
 #define NR_GROUPS	100
 
 #define IOPRIO_WHO_PROCESS	1
-/* 128 KiB/s with a delay of a second, the seventh */
+/* class BW, 128 KiB/s, the seventh delay: one second */
 #define RESERVATION		(4 << 13 | 1 << 3 | 6)
 
 struct device {
@@ -67,7 +67,7 @@ static const struct device many = {
 	"many",
 	{ "size=1024", "irqmode=2", "completion_nsec=400000",
 	  "hw_queue_depth=8" },
-	/* As many as the core allows: the requests of 1,000 processes fit. */
+	/* the most that the block layer allows: enough for 1,000 processes */
 	"2048",
 };
 
@@ -78,11 +78,11 @@ static const struct device rotating = {
 	"2048",
 };
 
-/* What processes do in "many". */
+/* The loads of "many". */
 static const struct load {
 	const char *name;
 	const struct device *dev;
-	const char *only;		/* the scheduler that can */
+	const char *only;		/* the scheduler that supports it; NULL: all */
 	int random, ioprio;
 } loads[] = {
 	{ "order", &many, NULL, 0, 0 },
@@ -129,9 +129,8 @@ static void sleep_ms(long ms)
 }
 
 /*
- * What the kernel says of its idle time is sampled with the tick. A process that
- * only runs when nobody else does counts it: in rounds, which always take the
- * same number of instructions.
+ * Counts idle time: the kernel only samples it with the tick. A process of class SCHED_IDLE runs
+ * when no other process does, and counts rounds of equal numbers of instructions.
  */
 static void __attribute__((noinline, noclone))
 spin(volatile uint64_t *rounds, uint64_t limit)
@@ -140,7 +139,7 @@ spin(volatile uint64_t *rounds, uint64_t limit)
 		++*rounds;
 }
 
-/* What a round of spin() takes: the least of some tries, for what ended before is still cleaned up. */
+/* Returns the time of a round of spin(): the minimum of some tries, as the kernel may still clean up. */
 static double round_ns(void)
 {
 	static double least;
@@ -215,7 +214,7 @@ static void set_scheduler(const struct device *dev, const char *scheduler)
 	set_queue(dev, "scheduler", scheduler);
 	if (!strcmp(scheduler, "bfq"))
 		set_queue(dev, "iosched/slice_idle", "0");
-	/* Without a scheduler there are only the tags of the device. */
+	/* without a scheduler nr_requests cannot exceed the tags of the device */
 	if (dev->nr_requests && strcmp(scheduler, "none"))
 		set_queue(dev, "nr_requests", dev->nr_requests);
 }
@@ -252,8 +251,8 @@ static void *block_buffer(void)
 }
 
 /*
- * @what @of are the words of the result: "one cfq". With a process per repeat, so that
- * each has queues of its own; in a control group, if @procs is the file of one.
+ * Measures reads of one process. @what and @of begin the line of the result ("one cfq"). Each
+ * repeat has a new process, and so a new queue. @procs: cgroup.procs of its control group, or NULL.
  */
 static void measure_one(const char *what, const char *of, const char *procs, long reads,
 			int repeat)
@@ -281,7 +280,7 @@ static void measure_one(const char *what, const char *of, const char *procs, lon
 	exit(0);
 }
 
-/* Control groups that have reserved on the device. */
+/* Creates NR_GROUPS control groups with reservations, and measures outside of them and in one. */
 static void measure_groups(long reads, int repeats)
 {
 	char path[64], dev[32], line[96];
@@ -318,7 +317,7 @@ static void read_batch(struct ring *r, int fd, char *buffers, uint64_t block)
 			.fd = fd,
 			.addr = (uintptr_t)(buffers + i * READ_BYTES),
 			.len = READ_BYTES,
-			/* neighbours would be merged */
+			/* not adjacent, as the kernel would merge them */
 			.off = (block + i) * 8 % DEVICE_BLOCKS * READ_BYTES,
 		});
 	ring_enter(r, BATCH, BATCH);
@@ -360,7 +359,7 @@ static const char *const call_names[NR_CALLS] = {
 	[CALL_READ] = "read", [CALL_STAT] = "stat", [CALL_OPEN] = "open", [CALL_FAULT] = "fault",
 };
 
-/* What is asked of /dev/one, whose first page is in the page cache and is mapped. */
+/* The targets of the calls: /dev/one, and its first page, which is cached and mapped. */
 struct asked {
 	int fd;
 	void *buffer;
@@ -383,7 +382,7 @@ static void make_call(enum call call, const struct asked *of)
 		close(open("/dev/one", O_RDONLY));
 		break;
 	default:
-		/* a write to a private page finds none, and copies the file's */
+		/* a write to a private page that is not there copies the file's page */
 		if (madvise((void *)of->page, READ_BYTES, MADV_DONTNEED))
 			err(1, "madvise");
 		*of->page = 1;
@@ -395,7 +394,7 @@ static void measure_calls(const struct asked *of, const char *state, long calls,
 	for (enum call call = 0; call < NR_CALLS; call++) {
 		uint64_t start;
 
-		/* the node of the device is no file of the disk: no message of its own */
+		/* the device node is not a file on the disk: these calls send no message */
 		if (!strcmp(state, "vfs") && (call == CALL_STAT || call == CALL_OPEN))
 			continue;
 		for (long i = 0; i < calls / 10; i++)
@@ -409,8 +408,8 @@ static void measure_calls(const struct asked *of, const char *state, long calls,
 }
 
 /*
- * With a trace of @traced, that nobody reads; its buffers have room for all that is measured.
- * Then with messages in it, of which the calls are if it is their disk's.
+ * Measures the calls with a trace of @traced, then with VFS messages in it. No process reads the
+ * trace: its buffers are large enough. The calls send messages if @traced is their disk.
  */
 static void measure_traced(const struct asked *of, const struct device *traced, const char *trace,
 			   const char *messages, long calls, int repeat)
@@ -452,7 +451,7 @@ static void measure_cached(long calls, int repeats)
 		measure_traced(&of, &one, "trace", "vfs", calls, repeat);
 		measure_traced(&of, &many, NULL, "other", calls, repeat);
 	}
-	/* so that the device is closed, and nothing of it stays in the page cache */
+	/* the last close of the device also drops its pages from the page cache */
 	munmap((void *)of.page, READ_BYTES);
 	close(of.fd);
 }
@@ -469,7 +468,7 @@ static void reader(const struct load *load, uint64_t *count, int number, int pro
 	for (;;) {
 		read_block(fd, buffer, block);
 		++*count;
-		/* the upper bits: the lower ones of such a generator repeat soon */
+		/* the upper bits, as the lower ones of this generator repeat soon */
 		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
 		block = load->random ? random >> 33 : block + 1;
 	}
@@ -485,7 +484,7 @@ static uint64_t total(const uint64_t *counts, int processes)
 	return sum;
 }
 
-/* Requests that the device or its scheduler has. */
+/* Returns the requests in the device and its scheduler. */
 static long in_flight(const struct device *dev)
 {
 	char path[64], text[512];
@@ -516,7 +515,7 @@ static void measure_many(const char *scheduler, const struct load *load, int rep
 		if (!pids[i])
 			reader(load, &counts[i], i, processes);
 	}
-	/* Everybody has started when everybody has been served. */
+	/* all processes have started when each has been served */
 	for (i = 0; i < processes; i++)
 		while (!__atomic_load_n(&counts[i], __ATOMIC_RELAXED))
 			sleep_ms(10);
@@ -560,8 +559,8 @@ static void measure_processes(const char *scheduler, const struct load *load, in
 }
 
 /*
- * "many" comes last: after it, what it leaves behind in the caches of the kernel
- * costs "one" some hundred instructions.
+ * Runs all measurements. "many" is last: it leaves the kernel's caches in a state that costs "one"
+ * some hundred instructions.
  */
 static void measure(const char *schedulers, long reads, int repeats,
 		    char *const *processes, long window_ms)
@@ -605,7 +604,7 @@ int main(int argc, char **argv)
 	int status;
 
 	if (getpid() != 1)
-		errx(1, "is the first process of a guest; use tools/dev/bench/bench");
+		errx(1, "this program is process 1 of a guest; run tools/dev/bench/bench cost instead");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	worker = fork();
 	if (!worker) {
@@ -617,8 +616,8 @@ int main(int argc, char **argv)
 		must_mount("configfs", "/sys/kernel/config", NULL);
 		must_mount("debugfs", "/sys/kernel/debug", NULL);
 		/*
-		 * The CPU's scheduler looks each 0.7 ms whether it is another's turn. In
-		 * step with batches it would do so in the middle of each eighth, or of none.
+		 * The CPU scheduler checks every 0.7 ms for preemption. In phase with the
+		 * batches it would interrupt every eighth of them, or none.
 		 */
 		write_file("/sys/kernel/debug/sched/features", "NO_HRTICK");
 		make_device(&one);

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How long the rotating disk of null_blk keeps interrupts off in its timer, at its deepest queue.
+"""Measure how long null_blk's rotating disk keeps interrupts off in its timer, with its deepest queue.
 
-QEMU runs one guest instruction in one guest nanosecond (-icount shift=0), so the figures are
-instructions, completing the requests included. The disk has random reads and cached random
-writes in a queue of 256 that it serves by position: at each event it looks for the next one.
+QEMU runs one guest instruction per guest nanosecond (-icount shift=0), so the results are
+instructions. They include the completion of requests. The queue has 256 random reads and cached
+random writes, which the disk serves by position: at each event it searches the next one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FUNCTION = "rot_timer_fn"
 
 @dataclass
 class Times:
-    """Of the timer's runs, in guest microseconds: thousands of instructions."""
+    """The runs of the timer, in guest microseconds, which are thousands of instructions."""
 
     runs: int
     median: int
@@ -39,7 +39,7 @@ class Times:
 
 
 def times(lines: Iterable[str]) -> Times:
-    """From ftrace's events of high-resolution timers, those of the disk's."""
+    """The runs of the disk's timer, from ftrace's events of all high-resolution timers."""
     began: dict[str, int] = {}
     took: list[int] = []
     for line in lines:
@@ -54,23 +54,26 @@ def times(lines: Iterable[str]) -> Times:
         elif cpu in began:
             took.append(now - began.pop(cpu))
     if not took:
-        raise ToolError("the guest's trace has no run of the disk's timer")
+        raise ToolError("the guest's trace has no run of the disk's timer; is --disk a rotating disk?")
     took.sort()
     return Times(len(took), took[len(took) // 2], took[-1])
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--disk", default="barracuda-7200.11", metavar="PRESET", help="of configs/disks")
-    parser.add_argument("--depth", type=positive, default=256, metavar="N", help="of the queue (default: %(default)s)")
+    parser.add_argument("--disk", default="barracuda-7200.11", metavar="PRESET",
+                        help="preset of configs/disks (default: %(default)s)")
+    parser.add_argument("--depth", type=positive, default=256, metavar="N",
+                        help="queue depth (default: %(default)s)")
     parser.add_argument("--seconds", type=positive, default=20, metavar="S",
-                        help="of guest time (default: %(default)s)")
-    parser.add_argument("--kernel", type=Path, metavar="BZIMAGE", help="default: that of the plain flavour")
-    parser.add_argument("--json", action="store_true", help="the figures for a program")
+                        help="guest time (default: %(default)s)")
+    parser.add_argument("--kernel", type=Path, metavar="BZIMAGE",
+                        help="kernel to boot (default: that of `make kernel`)")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
 
 
 def command(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="timer-") as work:
-        print("booting, then fio with a full queue", file=sys.stderr, flush=True)
+        print("bench: booting the kernel, then running fio with a full queue", file=sys.stderr, flush=True)
         result = vm.run(shlex.join(["bash", str(HERE / "timer-guest.sh"), args.disk, str(args.depth),
                                     str(args.seconds)]), kernel=args.kernel, cpus=1, kvm=False, out=Path(work),
                         timeout=600 + 60 * args.seconds, append=["null_blk.nr_devices=0"],
@@ -82,7 +85,7 @@ def command(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({"runs": found.runs, "median_us": found.median, "longest_us": found.longest}))
     else:
-        print(text.table(["of the timer's runs, thousand instructions", ""],
+        print(text.table(["runs of the timer, thousand instructions", ""],
                          [["number", str(found.runs)], ["median", str(found.median)],
                           ["longest", str(found.longest)]]))
     return 0

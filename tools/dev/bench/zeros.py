@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How much memory an ext4 full of zeros takes on a memory-backed null_blk disk.
+"""Measure how much memory an ext4 full of zeros takes on a memory-backed null_blk disk.
 
-Boots User-Mode Linux, makes an ext4 on a disk of 465 GiB, writes files of zeros past the page
-cache, and compares the memory that is available before and after. 400 GiB take four minutes.
+Boots User-Mode Linux, creates an ext4 on a disk of 465 GiB, writes files of zeros with O_DIRECT,
+and compares the available memory before and after. 400 GiB take four minutes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tools.testbed.vm import uml
 DISK_MIB = 465 * 1024
 FILE_GIB = 10
 GUEST = """\
-exec > $OUT/said 2>&1
+exec > $OUT/output 2>&1
 available() {{ sync; echo 3 > /proc/sys/vm/drop_caches; awk '/^MemAvailable:/ {{print "@", $2}}' /proc/meminfo; }}
 . tools/testbed/vm/guest/watch.sh
 mount -t tmpfs tmpfs /tmp && mkdir /tmp/fs || exit
@@ -37,31 +37,31 @@ available
 
 
 def measured(gib: int, kernel: Path, limit_s: float) -> dict[str, float]:
-    """MiB that the empty file system takes, and what it takes with @gib GiB of zeros in it."""
+    """The memory of the empty file system, and of the one with @gib GiB of zeros, in MiB."""
     files = [min(FILE_GIB, gib - begin) * 1024 for begin in range(0, gib, FILE_GIB)]
     with tempfile.TemporaryDirectory(prefix="zeros-") as name:
         out = Path(name)
         uml.run_commands(GUEST.format(size=DISK_MIB, files=" ".join(map(str, files))), out, kernel, limit_s)
-        said = (out / "said").read_text()
-    return taken(said)
+        output = (out / "output").read_text()
+    return taken(output)
 
 
-def taken(said: str) -> dict[str, float]:
-    """What a guest that came to its end said, in MiB."""
-    kib = [int(value) for value in re.findall(r"^@ (\d+)$", said, re.MULTILINE)]
+def taken(output: str) -> dict[str, float]:
+    """The memory in MiB, from the output of a guest that has written all files."""
+    kib = [int(value) for value in re.findall(r"^@ (\d+)$", output, re.MULTILINE)]
     if len(kib) != 3:
-        last = (said.strip().splitlines() or ["nothing"])[-1]
-        raise ToolError(f"the guest did not write all files; it said last: {last}")
+        last = (output.strip().splitlines() or ["nothing"])[-1]
+        raise ToolError(f"the guest did not write all files; its last output: {last}")
     return {"empty_mib": (kib[0] - kib[1]) / 1024, "full_mib": (kib[0] - kib[2]) / 1024}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--gib", type=positive, default=400, metavar="N", help="of zeros (default: %(default)s)")
+    parser.add_argument("--gib", type=positive, default=400, metavar="N", help="GiB of zeros (default: %(default)s)")
     parser.add_argument("--kernel", type=Path, default=uml.IMAGE, metavar="PATH",
                         help="User-Mode Linux to boot (default: build/uml/vmlinux)")
     parser.add_argument("--timeout", type=float, default=1800, metavar="S",
-                        help="for the guest as a whole (default: %(default)s)")
-    parser.add_argument("--json", action="store_true", help="the figures for a program")
+                        help="limit of real time for the guest (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
 
 
 def command(args: argparse.Namespace) -> int:

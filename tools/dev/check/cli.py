@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Run the project's tests, step by step.
 
-The scenarios in QEMU, which uses one CPU most of the time, run beside the other steps.
+The steps that boot QEMU, which uses one CPU most of the time, run alongside the others.
 A step that fails does not stop the rest. The last line is always
 `N passed, N failed, N skipped`; the exit code is 0 only when nothing failed.
 """
@@ -32,10 +32,11 @@ def parser(names: Sequence[str]) -> argparse.ArgumentParser:
                                   formatter_class=argparse.RawDescriptionHelpFormatter)
     top.add_argument("--steps", default=os.environ.get("STEPS", ""), metavar="A,B",
                      help="only these: " + ", ".join(names))
+    top.add_argument("--all", action="store_true", help="run the steps too that otherwise run only when they are named")
     top.add_argument("--seed", type=int, default=int(os.environ.get("SEED") or secrets.randbelow(10**6)), metavar="S",
-                     help="of the tests that try something new in each run (default: $SEED, else a new one)")
-    top.add_argument("--list", action="store_true", help="name the steps and end")
-    top.add_argument("--json", type=Path, metavar="FILE", help="the results for a program")
+                     help="seed of the random inputs (default: $SEED, else a new one)")
+    top.add_argument("--list", action="store_true", help="print the names of the steps and exit")
+    top.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
     return top
 
 
@@ -58,7 +59,7 @@ def check(args: argparse.Namespace) -> int:
         raise cli.ToolError(f"no step named {', '.join(unknown)}; there are {', '.join(known)}", cli.EXIT_USAGE)
     LOGS.mkdir(parents=True, exist_ok=True)
     os.environ[VARIABLE] = str(args.seed)
-    rows = run_lanes([step for step in table if (step.name in wanted if wanted else not step.extra)])
+    rows = run_lanes([step for step in table if (step.name in wanted if wanted else args.all or not step.extra)])
     return summary(rows, args.seed, args.json)
 
 

@@ -140,15 +140,18 @@ def by_kunit(path: Path, console: Path) -> Counting:
 
 
 MARK = re.compile(r"(ok  |FAIL) (.*?)(?: \((\d+\.\d) s\))?$")
+SKIP = re.compile(r"skip (\S+): (.*)$")
 
 
 def by_marks(log: str, code: int) -> Count:
-    """Lines `ok   NAME` and `FAIL NAME`, with seconds in brackets, as lint prints them."""
+    """Lines `ok   NAME` and `FAIL NAME`, with seconds in brackets, as lint prints them, and `skip NAME: WHY`."""
     found = Count()
     for line in log.splitlines():
         if mark := MARK.match(line):
             found.add(mark[2], mark[1] == "ok  ")
             found.times.append((float(mark[3] or 0), mark[2]))
+        elif skipped := SKIP.match(line):
+            found.skip(skipped[1], skipped[2])
     if code and not found.failures:
         found.failures.append(last_line(log))
     return found

@@ -41,7 +41,7 @@ LATER = {
     "bandwidth": "its messages are being rewritten, together with the code",
 }
 # The project's documents that a program writes: their words are in its source.
-GENERATED = ("evaluation.md", "apex.md", "coverage.md", "blktests.md", "disk-judge.md", "scenarios.md")
+GENERATED = ("evaluation.md", "apex.md", "coverage.md", "blktests.md", "disk-validation.md", "scenarios.md")
 SCENARIO_TEXTS = ("title", "about", "must_show", "differences", "says", "caption")
 
 _CODE = re.compile(r"`[^`\n]*`|<!--.*?-->")

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 # What a test says, word for word: why that is not held against the machine.
 MAY_SKIP = {
-    "DISKSIM names no DiskSim: tools/testbed/disk/judge/build FOLDER builds one":
-        "it is others' code, and the user's to fetch; Documentation/queue/disk-judge.md has its figures",
+    "DISKSIM names no DiskSim: tools/testbed/disk/validation/build FOLDER builds one":
+        "it is others' code, and the user's to fetch; Documentation/queue/disk-validation.md has its figures",
     "becomes another user": "only root can, and whoever has the packages need not be root",
     "needs setpriv and root": "likewise",
     "no man here": "one of three programs that read the manual is enough, and none is installed for that",
@@ -27,6 +27,9 @@ MAY_SKIP = {
     "the file system shares no blocks":
         "the folder for temporary files may be on ext4; tests on XFS and btrfs in a guest are always run",
     "slow: a million files; VM_FULL=1 runs it": "200,000 are always tried",
+    "debootstrap needs root": "`make check-all` of a user without root rights tries no other Debian",
+    "debootstrap is not installed": "likewise, where nobody installed it",
+    "no mount namespaces here": "likewise, in a container that may not make them",
     # of kselftests and of their cases
     "slower than the disk": "in real time: a slow machine may find a cache empty before it has switched the disk off",
     "memory cannot be measured here": "others on the machine took and gave back memory, each of three times",

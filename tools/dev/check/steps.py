@@ -26,7 +26,7 @@ KERNELS = {
     "plain": [*QUEUE, "kernel"],
     "debug": [*QUEUE, "kernel", "--flavour", "debug"],
     "smp": [*QUEUE, "uml", "--flavour", "um-smp"],
-    "heads": [*QUEUE, "heads"],
+    "series-tips": [*QUEUE, "series-tips"],
     "oldsched-kunit": [*QUEUE, "uml", "--flavour", "um-oldsched-kunit"],
 }
 
@@ -57,8 +57,8 @@ def pytest_step(name: str, paths: Sequence[Path], kernels: tuple[str, ...] = (),
 
 # What the tests of a tool boot; the others boot nothing. Those of mutants and queue look at the tree that comes with
 # it.
-BOOTED = {"bench": ("plain", "uml"), "iobound": ("uml",), "lab": ("uml",), "mutants": ("uml",), "queue": ("uml",),
-          "soak": ("uml",), "sweep": ("uml",), "vm": ("plain", "smp")}
+BOOTED = {"bench": ("plain", "uml"), "demo": ("plain",), "iobound": ("uml",), "lab": ("uml",), "mutants": ("uml",),
+          "queue": ("uml",), "soak": ("uml",), "sweep": ("uml",), "trees": ("uml",), "vm": ("plain", "smp")}
 
 
 def test_folders() -> list[Path]:
@@ -103,7 +103,7 @@ def steps() -> list[Step]:
         pytest_step("blktests", [ROOT / "selftests/blktests"]),
         Step("verify", [*QUEUE, "--json", "verify"], by_findings),
         Step("bisect", [*QUEUE, "--json", "bisect-check"], by_findings),
-        pytest_step("heads", [ROOT / "selftests/heads"], ("heads",)),
+        pytest_step("series-tips", [ROOT / "selftests/series_tips"], ("series-tips",)),
         # with two CPUs, lockdep and KASAN, whose own tests, which this kernel has too, provoke its reports
         kunit_step("kunit", "smp", "uml-smp", "--kernel_args=seccomp=on", "--kernel_args=ncpus=2",
                    "--filter", "module!=kasan_test"),
@@ -117,4 +117,5 @@ def steps() -> list[Step]:
         vm_step("stress", "plain"),
         vm_step("scenarios", "debug", extra=not FULL),
         vm_step("kselftests", "debug", extra=not FULL),
+        Step("ordinary", [str(TOOLS / "dev/ordinary/ordinary")], by_marks, extra=True),
     ]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Which lines and branches of the queue's kernel files the tests run.
+"""Measure which lines and branches of the queue's kernel files the tests execute.
 
-Builds a kernel for QEMU and one for User-Mode Linux that count what they run (gcov), runs the
-tests in them part by part, and merges the counts with gcovr. A part that has been run for the
-same kernel source is not run again. About 40 minutes for all of it, after the builds.
+Builds a kernel for QEMU and one for User-Mode Linux with gcov counters, runs the tests in them part
+by part, and merges the counts with gcovr. A part that has run for the same kernel source is not
+repeated. All parts take about 40 minutes, after the builds.
 
-Of the schedulers every branch that nothing took is listed with the reason that reasons.toml
-gives for it. The exit code is 1 if one has no reason, or a reason has lost its branch.
+Every branch of the schedulers that no test takes is listed with its reason from reasons.toml. The
+exit code is 1 if a branch has no reason, or a reason has no such branch.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ IMAGE = X86 / "arch/x86/boot/bzImage"
 PYTEST = [str(BUILD / "venv/bin/pytest"), "-q", "-c", str(TOOLS / "pyproject.toml"), "--rootdir", str(ROOT)]
 SCENARIOS = str(ROOT / "selftests/vm/test_scenarios.py")
 
-# Objects that are looked at, below a build folder; a header counts with who includes it.
-DISK = tuple(f"drivers/block/null_blk/{name}" for name in ("rotational", "rot_geometry", "rot_disk", "rot_write"))
+# The objects to measure, below a build folder; a header counts with the files that include it.
+DISK = tuple(f"drivers/block/null_blk/{name}" for name in ("rot_main", "rot_geometry", "rot_model", "rot_write_cache"))
 OBJECTS = ("block/cfq-iosched", "block/cfq-cgroup", "block/cfq-iosched-test", *DISK, "drivers/block/null_blk/rot_test",
            "kernel/trace/blktrace")
-# The files of the report: new ones as a whole, of others the lines that the queue adds.
+# The files of the report: all lines of new files, and the lines that the queue adds to others.
 FILES = ("block/cfq-iosched.c", "block/cfq-cgroup.c", "block/cfq-iosched.h", *(f"{name}.c" for name in DISK),
          "kernel/trace/blktrace.c")
-# Of these each branch that nothing took needs a reason.
+# In these files each branch that no test takes requires a reason.
 REASONED = ("block/cfq-iosched.c", "block/cfq-iosched.h")
 
 
@@ -65,14 +65,14 @@ class Part:
     build: Path
     command: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
-    console: Path | None = None  # what the kernel said, where the tests do not look at it
+    console: Path | None = None  # the kernel's log, where the tests do not check it
 
 
 def guests(flavour: str, *more: str) -> Part:
-    """Tests of selftests/vm, in the kernel that counts instead of that flavour's."""
+    """Tests of selftests/vm, in the kernel with counters instead of that of the flavour."""
     return Part(f"selftests/vm: {' '.join(Path(word).name for word in more)}", X86,
                 [*PYTEST, "--flavour", flavour, *more],
-                # all that are for the flavour, though most usually run in another kernel
+                # all tests for the flavour, also those that usually run in another kernel
                 {f"VM_KERNEL_{flavour.upper()}": str(IMAGE), "VM_FULL": "1"})
 
 
@@ -99,8 +99,8 @@ def run(command: Sequence[str | Path], cwd: Path | None = None) -> str:
     done = subprocess.run([str(word) for word in command], cwd=cwd, check=False,
                           capture_output=True, text=True)
     if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()
-        raise ToolError(f"{Path(command[0]).name}: {said[-1]}")
+        lines = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()
+        raise ToolError(f"{Path(command[0]).name}: {lines[-1]}")
     return done.stdout
 
 
@@ -109,7 +109,7 @@ def say(text: str) -> None:
 
 
 def build_kernels(parts: Sequence[str]) -> None:
-    """Those that the parts run in."""
+    """Build the kernels that the parts require."""
     wanted = {PARTS[name].build for name in parts}
     for build, words in ((UML, ["uml", "--flavour", "um-gcov"]), (X86, ["kernel", "--flavour", "gcov"])):
         if build not in wanted:
@@ -119,13 +119,13 @@ def build_kernels(parts: Sequence[str]) -> None:
 
 
 def source_id() -> str:
-    """What the counts belong to: the files as they are."""
+    """The identity of the source that the counts belong to."""
     paths = [LINUX / name for name in FILES]
     return run(["git", "hash-object", *paths], LINUX)
 
 
 def forget_other_sources() -> None:
-    """Counts of another source are of no use."""
+    """Remove counts of another source."""
     stamp = OUT / "source"
     want = source_id()
     if not stamp.is_file() or stamp.read_text() != want:
@@ -135,7 +135,7 @@ def forget_other_sources() -> None:
 
 
 def run_tests(command: Sequence[str], log: IO[str], environment: Mapping[str, str]) -> int:
-    """The exit code of tests, which end their guests when this is interrupted."""
+    """Run tests; returns their exit code. An interrupt is passed on, so that they end their guests."""
     with subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=ROOT,
                           stdin=subprocess.DEVNULL, env=environment, start_new_session=True) as tests:
         try:
@@ -150,7 +150,7 @@ def run_tests(command: Sequence[str], log: IO[str], environment: Mapping[str, st
 
 
 def run_part(name: str) -> None:
-    """Run the tests of a part and keep its counts in OUT/NAME.json."""
+    """Run the tests of a part, and write its counts to OUT/NAME.json."""
     part = PARTS[name]
     logs = OUT / name
     shutil.rmtree(logs, ignore_errors=True)
@@ -167,11 +167,11 @@ def run_part(name: str) -> None:
     traces = [read_counts(part.build, folder, logs / f"counts-{number}.json")
               for number, folder in enumerate(found)]
     if not any(traces):
-        raise ToolError(f"{name}: the tests left no counts; see build/coverage/{name}.log")
+        raise ToolError(f"{name}: the tests wrote no counts; see build/coverage/{name}.log")
     merge([trace for trace in traces if trace], OUT / f"{name}.json")
     failed = f", tests FAILED (build/coverage/{name}.log)" if code else ""
     if part.console and (reports := scan(part.console.read_text(errors="replace"))):
-        failed += f", the kernel says: {reports[0]} (all of it in {part.console})"
+        failed += f", the kernel reports: {reports[0]} (full log: {part.console})"
     say(f"{name}: {time.monotonic() - begin:.0f} s{failed}")
 
 
@@ -182,7 +182,7 @@ def gcovr(*words: str | Path) -> str:
 def read_counts(build: Path, folder: Path, trace: Path) -> Path | None:
     """gcovr's JSON of the counts of a guest; None if there are none.
 
-    User-Mode Linux leaves them beside the objects, QEMU's guests by name in one folder.
+    User-Mode Linux writes counts next to the objects, QEMU's guests into one folder, by name.
     """
     with tempfile.TemporaryDirectory() as name:
         data = Path(name)
@@ -205,12 +205,12 @@ def merge(traces: Sequence[Path], result: Path) -> None:
     write_whole(result, gcovr(*words, "--merge-mode-functions=separate", "--json", "-"))
 
 
-# --- what it means ------------------------------------------------------------------
+# --- evaluation ---------------------------------------------------------------------
 
 
 @dataclass
 class Line:
-    """A line of code with what ran of it, in all parts together."""
+    """A line of code with its counts, in all parts together."""
 
     file: str
     number: int
@@ -221,12 +221,12 @@ class Line:
 
     @property
     def missed(self) -> int:
-        """Branches that nothing took."""
+        """The number of branches that no test took."""
         return sum(not count for count in self.branches)
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What a reason is found by: line numbers change."""
+        """The key of a reason; it has no line number, as these change."""
         return self.file, self.function, self.text
 
 
@@ -244,9 +244,9 @@ def added_lines() -> dict[str, set[int]]:
 
 
 def function_at(text: Sequence[str], number: int) -> str:
-    """The function that a line is in: gcov does not know it for copies that the compiler made."""
+    """The function of a line: gcov does not know it for clones that the compiler made."""
     for line in reversed(text[:number]):
-        # its type may be on the line before, and what is all capitals is a macro
+        # the type may be on the line before; names in capitals are macros
         if found := re.match(r"(?:[A-Za-z_][\w\s*]*?\b)?(?![A-Z_]+\()(\w+)\(", line):
             return found[1]
     return ""
@@ -266,7 +266,7 @@ def read_lines(trace: Mapping[str, object], linux: Path,
                 file["file"], number, function_at(text, number), text[number - 1].strip()))
             line.count += entry["count"]
             counts = [branch["count"] for branch in entry.get("branches", [])]
-            # Copies of a function have branches of their own: what one took is taken.
+            # clones of a function have their own branches: taken in one of them counts
             longest = max(len(counts), len(line.branches))
             line.branches = [a + b for a, b in zip(
                 line.branches + [0] * (longest - len(line.branches)),
@@ -275,7 +275,7 @@ def read_lines(trace: Mapping[str, object], linux: Path,
 
 
 def figures(lines: Sequence[Line]) -> dict[str, dict[str, int]]:
-    """Lines and branches of each file: how many there are, how many were run or taken."""
+    """The numbers of lines and branches of each file, and of those that were run or taken."""
     found: dict[str, dict[str, int]] = {}
     for line in lines:
         row = found.setdefault(line.file, dict.fromkeys(
@@ -288,7 +288,7 @@ def figures(lines: Sequence[Line]) -> dict[str, dict[str, int]]:
 
 
 def read_reasons(path: Path) -> dict[tuple[str, str, str], str]:
-    """Why nothing takes a branch, by file, function and text of the line."""
+    """The reasons why no test takes a branch, by file, function and text of the line."""
     try:
         entries = tomllib.loads(path.read_text()).get("branch", [])
         return {(entry["file"], entry["function"], line): " ".join(entry["reason"].split())
@@ -299,7 +299,7 @@ def read_reasons(path: Path) -> dict[tuple[str, str, str], str]:
 
 
 def not_taken(lines: Sequence[Line]) -> list[Line]:
-    """Of the schedulers: lines with a branch that nothing took, and what nothing ran."""
+    """The lines of the schedulers that were not run, or have a branch that no test took."""
     return [line for line in lines if line.file in REASONED and (line.missed or not line.count)]
 
 
@@ -340,19 +340,19 @@ def page(found: Mapping[str, Mapping[str, int]], missed: Sequence[Line],
 def parser() -> argparse.ArgumentParser:
     def names(text: str) -> list[str]:
         if unknown := set(text.split(",")) - set(PARTS):
-            raise argparse.ArgumentTypeError(f"no part {', '.join(sorted(unknown))}: there are "
+            raise argparse.ArgumentTypeError(f"no part {', '.join(sorted(unknown))}; known: "
                                              + ", ".join(PARTS))
         return text.split(",")
 
     top = argparse.ArgumentParser(prog="coverage", description=__doc__,
                                   formatter_class=argparse.RawDescriptionHelpFormatter)
     top.add_argument("--only", type=names, default=list(PARTS), metavar="A,B",
-                     help="parts: " + ", ".join(PARTS) + " (default: all)")
-    top.add_argument("--again", action="store_true", help="run parts that have been run already")
-    top.add_argument("--html", type=Path, metavar="DIR", help="gcovr's pages of each file, too")
+                     help="run only these parts: " + ", ".join(PARTS) + " (default: all)")
+    top.add_argument("--again", action="store_true", help="repeat parts that have run already")
+    top.add_argument("--html", type=Path, metavar="DIR", help="also write gcovr's pages of each file")
     top.add_argument("--write", action="store_true",
                      help="write Documentation/queue/coverage.md instead of printing it")
-    top.add_argument("--json", action="store_true", help="the figures for a program")
+    top.add_argument("--json", action="store_true", help="print the results as JSON")
     return top
 
 
@@ -360,8 +360,8 @@ def report(args: argparse.Namespace) -> int:
     parts = [name for name in PARTS if (OUT / f"{name}.json").is_file()]
     lacking = [name for name in PARTS if name not in parts]
     if args.write and lacking:
-        raise ToolError(f"{PAGE.name} is not written without {', '.join(lacking)}: run them, too; those that were "
-                        "run are kept")
+        raise ToolError(f"{PAGE.name} is not written without {', '.join(lacking)}: run these parts first; the "
+                        "results of the others are kept")
     merged = OUT / "all.json"
     merge([OUT / f"{name}.json" for name in parts], merged)
     if args.html:
@@ -384,19 +384,19 @@ def report(args: argparse.Namespace) -> int:
         else:
             print(text)
     if lacking:
-        say(f"not all parts were run: without {', '.join(lacking)}")
+        say(f"not all parts have run: without {', '.join(lacking)}")
         return 0
     for line in unexplained:
         say(f"{line.file}:{line.number}: {line.function}: '{line.text}' is not covered: test it, "
-            "or say in tools/dev/coverage/reasons.toml why not")
+            "or add a reason to tools/dev/coverage/reasons.toml")
     for file, function, text in stale:
-        say(f"{file}: {function}: '{text}' is covered, or gone: remove its reason")
+        say(f"{file}: {function}: '{text}' is covered, or does not exist: remove its reason")
     return 1 if unexplained or stale else 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = parser().parse_args(argv)
-    return cli.run("coverage", lambda: command(args), "interrupted; the parts that were run are kept")
+    return cli.run("coverage", lambda: command(args), "interrupted; the results of finished parts are kept")
 
 
 def command(args: argparse.Namespace) -> int:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Linked to the User-Mode Linux that counts. The linker script of arch/um leaves
- * .fini_array.* out, where gcc puts what writes the counts when a program ends: nobody
- * calls it there. This is called.
+ * Linked to User-Mode Linux with gcov counters. gcc puts the function that writes the counts at the
+ * end of a program into .fini_array.*, which the linker script of arch/um leaves out, so it is never
+ * called. This destructor calls it.
  */
 extern void __gcov_dump(void);
 

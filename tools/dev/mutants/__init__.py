@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Plants small faults one by one, and says which test hears each."""
+"""Mutation tests: injects small bugs one by one, and reports the test that detects each."""

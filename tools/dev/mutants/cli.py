@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Plant small faults one by one, and see whether the tests hear them.
+"""Run mutation tests: inject small bugs (mutants) one by one, and check that the tests detect them.
 
-Exit codes: 0 each was heard; 1 one survived, cannot be built or is not found, or a killer fails without it;
-2 nothing was run; 130 interrupted.
+Exit codes: 0 every mutant was killed; 1 a mutant survived, cannot be built or its text is not found, or a killer
+fails without it; 2 nothing was run; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .table import Mutant
 
 @dataclass
 class Result:
-    """What became of a mutant: `problem` says why it was not killed."""
+    """The result of a mutant; `problem`: why it was not killed."""
 
     mutant: str
     file: str
@@ -42,31 +42,31 @@ class Result:
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="mutants", description=__doc__,
                                   formatter_class=argparse.RawDescriptionHelpFormatter)
-    top.add_argument("--only", type=words, default=[], metavar="A,B", help="these mutants (default: all)")
-    top.add_argument("--list", action="store_true", help="show the mutants and end")
-    top.add_argument("--json", action="store_true", help="the results for a program")
+    top.add_argument("--only", type=words, default=[], metavar="A,B", help="run only these mutants (default: all)")
+    top.add_argument("--list", action="store_true", help="list the mutants")
+    top.add_argument("--json", action="store_true", help="print the results as JSON")
     return top
 
 
 def prepare(mutants: Sequence[Mutant]) -> None:
-    """The copies without a fault; nothing is planted where a text is not found."""
+    """Make the copies without a mutant; raises ToolError if the text of a mutant is not found."""
     trees.copy_project()
     if any(mutant.kernel for mutant in mutants):
         project = Project.here()
         make_tree(project, os.environ.get("KERNEL") or None)
         trees.check_out_kernel(project.linux)
     for mutant in mutants:
-        mutant.planted(trees.path_of(mutant).read_text())
+        mutant.injected(trees.path_of(mutant).read_text())
     for flavour in sorted({mutant.kernel for mutant in mutants} - {""}):
         trees.build_kernel(flavour)
 
 
 def try_mutant(mutant: Mutant) -> Result:
-    """Plant it and run its killers until one hears it, or each of them."""
+    """Inject a mutant, and run its killers until one detects it, or all of them."""
     begin = time.monotonic()
     result = Result(mutant.name, mutant.file)
     log = trees.OUT / "logs" / f"{mutant.name}.log"
-    with trees.planted(mutant):
+    with trees.injected(mutant):
         try:
             if mutant.kernel:
                 trees.build_kernel(mutant.kernel)
@@ -78,18 +78,18 @@ def try_mutant(mutant: Mutant) -> Result:
 
 
 def run_killers(mutant: Mutant, log: Path) -> tuple[list[str], str]:
-    """Those that heard it, and what is wrong."""
-    heard, deaf = [], []
+    """The killers that detected the mutant, and the problem, if any."""
+    detected, missed = [], []
     for killer in mutant.killers:
         if killers.run([killer], log).failures:
-            heard.append(killer)
+            detected.append(killer)
             if not mutant.every:
-                return heard, ""
+                return detected, ""
         else:
-            deaf.append(killer)
-    if heard and not deaf:
-        return heard, ""
-    return heard, f"survived {', '.join(deaf)}"
+            missed.append(killer)
+    if detected and not missed:
+        return detected, ""
+    return detected, f"survived {', '.join(missed)}"
 
 
 def show(results: Sequence[Result]) -> str:
@@ -101,7 +101,7 @@ def show(results: Sequence[Result]) -> str:
 def command(args: argparse.Namespace) -> int:
     mutants = table.choose(table.read(), args.only)
     if args.list:
-        print(text_table(("mutant", "file", "what it is"), [(m.name, m.file, m.what) for m in mutants], "lll"))
+        print(text_table(("mutant", "file", "description"), [(m.name, m.file, m.what) for m in mutants], "lll"))
         return 0
     with locked(trees.OUT / ".lock"):
         results = try_all(mutants)
@@ -114,22 +114,22 @@ def try_all(mutants: Sequence[Mutant]) -> list[Result]:
     logs = trees.OUT / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     prepare(mutants)
-    progress.finish(f"mutants: {len(mutants)}; their killers without a fault")
-    killers.refuse_deaf(mutants, logs / "without-a-fault.log")
+    progress.finish(f"mutants: {len(mutants)}; running their killers without a mutant")
+    killers.check_without_mutant(mutants, logs / "without-a-mutant.log")
     results = []
     for number, mutant in enumerate(mutants, 1):
         result = try_mutant(mutant)
         results.append(result)
-        said = result.problem or f"killed by {', '.join(result.killed_by)}"
-        progress.finish(f"mutants {number}/{len(mutants)}: {mutant.name}: {said}, {result.seconds:.0f} s")
+        outcome = result.problem or f"killed by {', '.join(result.killed_by)}"
+        progress.finish(f"mutants {number}/{len(mutants)}: {mutant.name}: {outcome}, {result.seconds:.0f} s")
     return results
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = parser().parse_args(argv)
-    # what it starts would ignore the signal that ends it
+    # programs that it starts would otherwise ignore the signal that ends them
     cli.heed_interrupts()
-    return cli.run("mutants", lambda: command(args), "interrupted; run it again, nothing is left but build/mutants")
+    return cli.run("mutants", lambda: command(args), "interrupted; run it again; only build/mutants was changed")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs the tests that must hear a fault: tests of pytest in the copy of the project, KUnit cases in its kernel."""
+"""Runs killers: tests of pytest in the copy of the project, KUnit cases in its kernel."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tools.dev.check.running import end_group
 from . import trees
 from .table import PYTEST, Mutant
 
-LIMIT_S = 900  # for one killer; a fault may make it wait for ever
-TESTS_FAILED = 1  # pytest's exit code; larger ones say that it could not run them
+LIMIT_S = 900  # per killer; a mutant may make it wait forever
+TESTS_FAILED = 1  # pytest's exit code; larger ones mean that it could not run them
 
 
 def run(killers: Sequence[str], log: Path) -> Count:
-    """Run killers of one kind together; what they found. More than one only where nothing should fail."""
+    """Run killers of one kind together; several only without a mutant, where none should fail."""
     report = trees.OUT / "report"
-    console = trees.UML / "test.log"  # of a kernel with KUnit cases
+    console = trees.UML / "test.log"  # the log of a kernel with KUnit cases
     for left in (report, console):
         left.unlink(missing_ok=True)
     if PYTEST in killers[0]:
@@ -36,15 +36,15 @@ def run(killers: Sequence[str], log: Path) -> Count:
         counting = by_kunit(report, console)
     code = run_logged(command, log, LIMIT_S * len(killers))
     if code is None:
-        return Count(failures=["no end"])
+        return Count(failures=["timeout"])
     text = log.read_text(errors="replace")
     if PYTEST in killers[0] and code not in (0, TESTS_FAILED):
-        raise ToolError(f"pytest cannot run {' '.join(killers)}: {last_line(text)} (all of it in {log})")
+        raise ToolError(f"pytest cannot run {' '.join(killers)}: {last_line(text)} (full output: {log})")
     return counting(text, code)
 
 
 def run_logged(command: Sequence[str], log: Path, limit_s: float) -> int | None:
-    """The exit code, or None after too long a time; nothing of it goes on when this is interrupted."""
+    """Run a command; returns its exit code, or None after the time limit."""
     with log.open("w") as output:
         worker = subprocess.Popen(command, cwd=trees.TREE, stdin=subprocess.DEVNULL, stdout=output,
                                   stderr=subprocess.STDOUT, text=True, env=trees.environment(),
@@ -58,14 +58,14 @@ def run_logged(command: Sequence[str], log: Path, limit_s: float) -> int | None:
                 end_group(worker)
 
 
-def refuse_deaf(mutants: Sequence[Mutant], log: Path) -> None:
-    """Each killer must pass without a fault: one that fails or is skipped anyhow proves nothing."""
+def check_without_mutant(mutants: Sequence[Mutant], log: Path) -> None:
+    """Check that each killer passes without a mutant: one that fails or is skipped anyway proves nothing."""
     killers = list(dict.fromkeys(killer for mutant in mutants for killer in mutant.killers))
     tests = [killer for killer in killers if PYTEST in killer]
     for some in ([tests] if tests else []) + [[killer] for killer in killers if PYTEST not in killer]:
         found = run(some, log)
         if found.failures:
-            raise ToolError(f"fails without a fault: {found.failures[0]} (all of it in {log})")
+            raise ToolError(f"fails without a mutant: {found.failures[0]} (full output: {log})")
         if found.skipped or found.passed < len(some):
-            raise ToolError(f"{found.passed} of {len(some)} killers run without a fault, {found.skipped} are skipped: "
-                            f"{' '.join(some)} (all of it in {log})")
+            raise ToolError(f"{found.passed} of {len(some)} killers pass without a mutant, {found.skipped} skipped: "
+                            f"{' '.join(some)} (full output: {log})")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The table of mutants, mutants.toml: small faults, each with the tests that must hear it."""
+"""Reads mutants.toml, the table of mutants: small bugs, each with the tests that must detect it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any
 from tools.base.cli import EXIT_USAGE, ToolError
 
 TABLE = Path(__file__).resolve().with_name("mutants.toml")
-# Where a fault is: the kernel that is built of the tree that it is planted in, or none for the project's own files.
+# The kind of a mutant and the flavour of the kernel to build with it; none for the project's own files.
 KINDS = {"kernel": "um-kunit", "smp": "um-smp", "project": ""}
-CASE = re.compile(r"[\w-]+\.\w+")  # of KUnit
+CASE = re.compile(r"[\w-]+\.\w+")  # a KUnit case
 PYTEST = "::"
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One fault: @old, which is in the file exactly once, becomes @new."""
+    """One small bug: @old, which is in the file exactly once, becomes @new."""
 
     name: str
     what: str
@@ -29,14 +29,14 @@ class Mutant:
     old: str
     new: str
     killers: tuple[str, ...]  # cheapest first
-    every: bool = False  # each killer must hear it, not only one of them
-    kernel: str = ""  # the flavour that has the fault
+    every: bool = False  # each killer must detect it, not only one of them
+    kernel: str = ""  # the flavour to build with it
 
-    def planted(self, text: str) -> str:
-        """A file's text with the fault in it."""
+    def injected(self, text: str) -> str:
+        """The text of the file with the bug in it."""
         if (found := text.count(self.old)) != 1:
             raise ToolError(f"mutant {self.name}: its old text is {found} times in {self.file}, not once: "
-                            "mutants.toml is stale")
+                            "update mutants.toml")
         return text.replace(self.old, self.new)
 
 
@@ -47,11 +47,11 @@ def read(path: Path = TABLE) -> list[Mutant]:
     except tomllib.TOMLDecodeError as error:
         raise ToolError(f"{path.name}: {error}", EXIT_USAGE) from None
     if unknown := set(entries) - set(KINDS):
-        raise ToolError(f"{path.name}: no kind of mutant: {', '.join(sorted(unknown))}", EXIT_USAGE)
+        raise ToolError(f"{path.name}: unknown kind of mutant: {', '.join(sorted(unknown))}", EXIT_USAGE)
     found = [_mutant(entry, KINDS[kind]) for kind in entries for entry in entries[kind]]
     twice = [name for name, number in Counter(mutant.name for mutant in found).items() if number > 1]
     if twice:
-        raise ToolError(f"{path.name}: more than one mutant is named {', '.join(twice)}", EXIT_USAGE)
+        raise ToolError(f"{path.name}: several mutants are named {', '.join(twice)}", EXIT_USAGE)
     return found
 
 
@@ -60,19 +60,19 @@ def _mutant(entry: dict[str, Any], kernel: str) -> Mutant:
     try:
         mutant = Mutant(**{**entry, "killers": tuple(entry["killers"]), "kernel": kernel})
     except (KeyError, TypeError):
-        raise ToolError(f"mutant {name}: it has name, what, file, old, new, killers, and every if each must kill",
+        raise ToolError(f"mutant {name}: required are name, what, file, old, new and killers; optional is every",
                         EXIT_USAGE) from None
     if not mutant.killers:
-        raise ToolError(f"mutant {name}: nothing has to hear it", EXIT_USAGE)
+        raise ToolError(f"mutant {name}: it has no killers", EXIT_USAGE)
     for killer in mutant.killers:
         if PYTEST not in killer and not (kernel and CASE.fullmatch(killer)):
-            raise ToolError(f"mutant {name}: '{killer}' is neither FILE::TEST nor, of the kernel, SUITE.CASE",
+            raise ToolError(f"mutant {name}: '{killer}' is neither FILE::TEST nor, for the kernel, SUITE.CASE",
                             EXIT_USAGE)
     return mutant
 
 
 def choose(mutants: list[Mutant], names: list[str]) -> list[Mutant]:
-    """Those named, or all."""
+    """The mutants with these names, or all."""
     if unknown := set(names) - {mutant.name for mutant in mutants}:
         raise ToolError(f"no mutant {', '.join(sorted(unknown))}; see --list", EXIT_USAGE)
     return [mutant for mutant in mutants if not names or mutant.name in names]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The trees in which faults are planted: copies below build/mutants, never the user's files."""
+"""The trees into which mutants are injected: copies below build/mutants, never the user's files."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tools.dev.queue.common import Project, git, git_out
 from .table import Mutant
 
 OUT = BUILD / "mutants"
-TREE = OUT / "tree"  # the project's files as they are, committed or not
-LINUX = OUT / "linux"  # what build/linux has committed
+TREE = OUT / "tree"  # the project's files, committed or not
+LINUX = OUT / "linux"  # the last commit of build/linux
 UML = OUT / "uml-kunit"
 SMP = OUT / "uml-smp"
 
 
 def copy_project() -> None:
-    """Make the copy equal; what programs build there stays, and is older than the sources."""
+    """Update the copy of the project, except for its build folder."""
     TREE.mkdir(parents=True, exist_ok=True)
     for left in TREE.iterdir():
         if left.is_dir() and left.name != "build":
@@ -43,7 +43,7 @@ def copy_project() -> None:
 
 
 def check_out_kernel(linux: Path) -> None:
-    """A worktree of a git tree's commit; an old one that is broken is made anew."""
+    """Check out the commit of a git tree into a worktree; replace a worktree that is broken."""
     commit = git_out(linux, "rev-parse", "HEAD")
     if (LINUX / ".git").exists():
         try:
@@ -57,22 +57,22 @@ def check_out_kernel(linux: Path) -> None:
 
 
 def build_kernel(flavour: str) -> None:
-    """User-Mode Linux of the worktree, below OUT; raises ToolError if it does not build."""
+    """Build User-Mode Linux of the worktree, below OUT; raises ToolError if that fails."""
     here = Project.here()
     kernel.build(Project(here.root, OUT, here.cache), flavour)
 
 
 def path_of(mutant: Mutant) -> Path:
-    """Its file, in the copy."""
+    """The path of its file, in the copy."""
     return (LINUX if mutant.kernel else TREE) / mutant.file
 
 
 @contextmanager
-def planted(mutant: Mutant) -> Iterator[None]:
-    """The fault is in its tree, and gone afterwards."""
+def injected(mutant: Mutant) -> Iterator[None]:
+    """Inject a mutant into its tree, and remove it at the end."""
     path = path_of(mutant)
     good = path.read_text()
-    path.write_text(mutant.planted(good))
+    path.write_text(mutant.injected(good))
     try:
         yield
     finally:
@@ -80,7 +80,7 @@ def planted(mutant: Mutant) -> Iterator[None]:
 
 
 def environment() -> dict[str, str]:
-    """For tests in the copy: its modules, and the kernel that is built here."""
+    """The environment of tests in the copy, with its kernels."""
     found = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "QUEUE_ROOT")}
     return found | {"LAB_KERNEL": str(UML / "vmlinux"), "SOAK_KERNEL": str(UML / "vmlinux"),
                     "VM_KERNEL_SMP": str(SMP / "linux"), "VM_LINUX": str(LINUX)}

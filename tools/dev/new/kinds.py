@@ -104,7 +104,7 @@ def disk_text(name: str, like: str, source: str) -> str:
     for line in source.splitlines():
         if match := _ATTRIBUTE.match(line):
             setting = f"{match['key']} = {match['value']}"
-            lines.append(setting if match["key"] == "rot/model" else f"{setting:<30}# {assumed}")
+            lines.append(setting if match["key"] == "irqmode" else f"{setting:<30}# {assumed}")
     return "\n".join(lines) + "\n"
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The patch queue: its source, its tree, its export, its checks, its kernels."""
+"""The patch queue: source, tree, export, checks and kernels."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Programs that read the series' code: what they report that they do not report on the base.
+"""Static analysis of the series: what programs report for the series and not for the base.
 
-Each looks at the series first. Only one that reports something looks at the
-base too, at the files that were there.
+Each program checks the series first. Only if it reports something does it also check the base, for
+the files that exist there.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ EXCEPTIONS = "tools/dev/queue/analysis-exceptions"
 
 
 class Report(NamedTuple):
-    """One thing that a program said of a place in the source."""
+    """A report of a program about a line of the source."""
 
     file: str
     line: int
@@ -40,7 +40,7 @@ class Report(NamedTuple):
 
     @property
     def identity(self) -> tuple[str, str]:
-        """What stays the same when lines above are added."""
+        """The part of a report that does not depend on line numbers."""
         return self.file, re.sub(r"(\blines? |:)\d+", r"\1", self.text)
 
     def __str__(self) -> str:
@@ -52,23 +52,23 @@ Reports = set[Report]
 
 @dataclass(frozen=True)
 class Site:
-    """The tree that is looked at, now with the series and now without it."""
+    """The tree to check, with the series or at the base."""
 
     project: Project
     linux: Path
     changed: tuple[str, ...]  # files of the series
-    before: frozenset[str]  # those of them that the base has
+    before: frozenset[str]  # files of these that the base has
 
     @property
     def out(self) -> Path:
         return self.project.build / "submit"
 
     def units(self) -> list[str]:
-        """The kernel's C files, each an object."""
+        """The changed C files of the kernel."""
         return [name for name in self.changed if name.endswith(".c") and in_kernel(name)]
 
     def sources(self) -> list[str]:
-        """Whatever may hold kernel-doc comments."""
+        """The changed files that may have kernel-doc comments."""
         return [name for name in self.changed if name.endswith((".c", ".h")) and in_kernel(name)]
 
     def documents(self) -> list[str]:
@@ -84,7 +84,7 @@ def in_kernel(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Analysis:
-    """A program, the files that it is run on, and what keeps it from running."""
+    """A program, the files that it checks, and why it cannot run."""
 
     what: str
     files: Callable[[Site], list[str]]
@@ -97,7 +97,7 @@ def names() -> list[str]:
 
 
 def analyse(project: Project, linux: Path, wanted: Sequence[str]) -> list[Finding]:
-    """Run them on the series, then on the base those that reported something."""
+    """Run the programs on the series; run those that report something on the base, too."""
     if not wanted:
         return []
     changed = git_out(linux, "diff", "--name-only", "--no-renames", "--diff-filter=d", "base",
@@ -106,7 +106,7 @@ def analyse(project: Project, linux: Path, wanted: Sequence[str]) -> list[Findin
                      "queue").splitlines()
     site = Site(project, linux, tuple(changed), frozenset(before))
     findings: dict[str, Finding] = {}
-    said: dict[str, Reports] = {}
+    output: dict[str, Reports] = {}
     for name in wanted:
         begin = time.monotonic()
         analysis = ANALYSES[name]
@@ -118,28 +118,28 @@ def analyse(project: Project, linux: Path, wanted: Sequence[str]) -> list[Findin
             findings[name] = Finding(name, analysis.what, skipped="the series has no such file")
         else:
             try:
-                said[name] = timed(name, analysis, site, files)
+                output[name] = timed(name, analysis, site, files)
                 findings[name] = Finding(name, subject, seconds=since(begin))
             except ToolError as error:
                 findings[name] = Finding(name, subject, (str(error),), seconds=since(begin))
-    if again := [name for name in wanted if said.get(name)]:
+    if again := [name for name in wanted if output.get(name)]:
         site.check_out("base")
         try:
             for name in again:
-                findings[name] = compared(name, findings[name], said[name], site)
+                findings[name] = compared(name, findings[name], output[name], site)
         finally:
             git(linux, "checkout", "-q", "-f", "queue")
     return [findings[name] for name in wanted]
 
 
 def read_exceptions(project: Project, check: str) -> list[tuple[str, str]]:
-    """File and kind of the reports that a check is wrong about, as often as each is excused."""
+    """File and kind of each false positive of a check that is excused."""
     return [(file, kind) for name, file, kind in
             reasoned(project, EXCEPTIONS, "a check", "a file", "a kind") if name == check]
 
 
 def unexcused(found: Iterable[Report], excused: Iterable[tuple[str, str]]) -> list[Report]:
-    """Reports for which no exception is left, each of which excuses one."""
+    """The reports without an exception; each exception excuses one report."""
     left = list(excused)
     problems = []
     for report in found:
@@ -152,18 +152,18 @@ def unexcused(found: Iterable[Report], excused: Iterable[tuple[str, str]]) -> li
     return problems
 
 
-def compared(name: str, finding: Finding, said: Reports, site: Site) -> Finding:
-    """The finding, with what the base does not report."""
+def compared(name: str, finding: Finding, output: Reports, site: Site) -> Finding:
+    """The finding with the reports that the base does not have."""
     begin = time.monotonic() - finding.seconds
     files = [file for file in ANALYSES[name].files(site) if file in site.before]
     try:
         base = timed(f"{name} on the base", ANALYSES[name], site, files) if files else set()
     except ToolError as error:
         return Finding(name, finding.subject, (f"on the base: {error}",), seconds=since(begin))
-    new = new_reports(said, base)
+    new = new_reports(output, base)
     problems = unexcused(new, read_exceptions(site.project, name))
     notes = [f"{count} reports {what}" for count, what in (
-        (len(said) - len(new), "are the base's too"),
+        (len(output) - len(new), "also exist on the base"),
         (len(new) - len(problems), f"are excused in {EXCEPTIONS}")) if count]
     return Finding(name, finding.subject, tuple(map(str, problems)), tuple(notes), seconds=since(begin))
 
@@ -177,7 +177,7 @@ def timed(label: str, analysis: Analysis, site: Site, files: list[str]) -> Repor
 
 
 def new_reports(series: Iterable[Report], base: Iterable[Report]) -> list[Report]:
-    """Reports that the base does not have, or not so often in the file."""
+    """The reports that the base does not have, or has less often in the file."""
     known: dict[tuple[str, str], int] = defaultdict(int)
     for report in base:
         known[report.identity] += 1
@@ -190,7 +190,7 @@ def new_reports(series: Iterable[Report], base: Iterable[Report]) -> list[Report
     return new
 
 
-# --- reading their output ----------------------------------------------------------------
+# --- parsing the output ------------------------------------------------------------------
 
 COMPILER = re.compile(r"^(\S+?):(\d+):(?:\d+:)? (?:warning|(?:fatal )?error): (.*)$", re.M)
 SMATCH = re.compile(r"^(\S+?):(\d+) (\w+\(\) (?:warn|warning|error): .*)$", re.M)
@@ -200,9 +200,9 @@ SPHINX = re.compile(r"^(\S+?)(?::(\d+))?: (?:WARNING|ERROR|CRITICAL|SEVERE): (.*
 
 
 def reports(pattern: re.Pattern[str], text: str, linux: Path) -> Reports:
-    """What a pattern finds, with paths as the tree has them."""
-    return {Report(in_tree(file, linux), int(line or 0), said.strip())
-            for file, line, said in pattern.findall(text)}
+    """The matches of a pattern, with paths relative to the tree."""
+    return {Report(in_tree(file, linux), int(line or 0), output.strip())
+            for file, line, output in pattern.findall(text)}
 
 
 def in_tree(file: str, linux: Path) -> str:
@@ -213,13 +213,13 @@ def in_tree(file: str, linux: Path) -> str:
 
 
 def program(project: Project, name: str) -> str | None:
-    """A program of the project's Python environment, or the machine's."""
+    """The path of a program in build/venv, or on the machine."""
     path = project.build / "venv/bin" / name
     return str(path) if path.is_file() else shutil.which(name)
 
 
 def clang(linux: Path) -> str:
-    """The newest clang of the machine that this kernel can be built with, or ''."""
+    """The newest installed clang that can build this kernel, or ''."""
     folders = [Path(name) for name in os.environ.get("PATH", os.defpath).split(os.pathsep)]
     known = [path for folder in folders if folder.is_dir() for path in folder.glob("clang*")
              if re.fullmatch(r"clang(-\d+)?", path.name)]
@@ -233,7 +233,7 @@ def clang(linux: Path) -> str:
 
 
 def version(text: str) -> tuple[int, ...]:
-    """The first number with dots in a text."""
+    """The first dotted version number in a text."""
     found = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", text)
     return tuple(int(part or 0) for part in found.groups()) if found else ()
 
@@ -255,22 +255,22 @@ def needs_clang(_project: Project, linux: Path) -> str:
 
 def build(site: Site, folder: str, files: Sequence[str], options: Sequence[str],
           compiler: str = "gcc", fresh: bool = True) -> str:
-    """Make the objects of some files for x86-64; make's output. Objects only: no kernel."""
+    """Compile some files for x86-64, without building a kernel; returns make's output."""
     out = site.out / folder
     parts = fragments(site.project, site.linux, out, FRAGMENTS)
     configure(site.project, site.linux, out, "x86_64", parts, compiler=compiler)
     objects = [f"{name[:-2]}.o" for name in files]
-    if fresh:  # an object that is there says nothing
+    if fresh:  # make prints no warnings for an object that is up to date
         for name in objects:
             (out / name).unlink(missing_ok=True)
     text = make(site.project, f"submit-{folder}",
                 [*make_args(site.linux, out, "x86_64", compiler), "-k", *options, *objects],
                 out / "build.log", 120, check=False)
     if re.search(r"^make(?:\[\d+\])?: \*\*\*", text, re.M) and not COMPILER.search(text):
-        raise ToolError(f"{first_error(text)} (all of it in "
+        raise ToolError(f"{first_error(text)} (full output: "
                          f"{site.project.show(out / 'build.log')})")
     if "is not available or not up to date" in text:
-        raise ToolError("make leaves the checker out (see "
+        raise ToolError("make skipped the checker (see "
                          f"{site.project.show(out / 'build.log')})")
     return text
 
@@ -280,7 +280,7 @@ def run_gcc(site: Site, files: list[str]) -> Reports:
 
 
 def needs_checker(*commands: str, where: str) -> Callable[[Project, Path], str]:
-    """A checker that the kernel's make would leave out without an error."""
+    """Why the kernel's make would silently skip a checker, or ''."""
     def missing(_project: Project, linux: Path) -> str:
         name = commands[0].split()[0]
         if not shutil.which(name):
@@ -307,10 +307,10 @@ SMATCH_COMMAND = "smatch -p=kernel"
 
 
 def run_cocci(site: Site, files: list[str]) -> Reports:
-    """Every semantic patch of the tree on the files, with the tree's own coccicheck.
+    """Run every semantic patch of the tree on the files, with the tree's own coccicheck.
 
-    It takes a folder, so the files are put into one; it ends at a semantic patch that
-    fails, so it gets one at a time.
+    coccicheck takes a folder, so the files are copied into one. It stops at a semantic patch that
+    fails, so it runs once for each.
     """
     out = site.out / "cocci"
     shutil.rmtree(out, ignore_errors=True)
@@ -337,7 +337,7 @@ def run_cocci(site: Site, files: list[str]) -> Reports:
     progress.finish(f"{len(scripts) - len(failed)} semantic patches")
     if failed:
         say(f"coccicheck: not run: {', '.join(failed)} (why: "
-            f"{site.project.show(out / 'report.log')}; some want Debian's package ocaml-findlib)")
+            f"{site.project.show(out / 'report.log')}; some require Debian's package ocaml-findlib)")
     if len(failed) == len(scripts):
         raise ToolError(f"coccicheck failed (see {site.project.show(out / 'report.log')})")
     return reports(COCCI, text, out / "src")
@@ -354,7 +354,7 @@ ANALYZER = ("--analyze", "--analyzer-output", "text", "-w", "-Xclang",
 
 
 def run_analyzer(site: Site, files: list[str]) -> Reports:
-    """clang's static analyzer with the options that each object was compiled with."""
+    """Run clang's static analyzer with the options that each file was compiled with."""
     build(site, "clang", files, ["W=1"], clang(site.linux), fresh=False)
     out = site.out / "clang"
     database = out / "compile_commands.json"
@@ -363,7 +363,7 @@ def run_analyzer(site: Site, files: list[str]) -> Reports:
     entries = [entry for entry in json.loads(database.read_text())
                if in_tree(entry["file"], site.linux) in files]
     if len(entries) != len(files):
-        raise ToolError(f"{site.project.show(database)} has {len(entries)} files of {len(files)}")
+        raise ToolError(f"{site.project.show(database)} has {len(entries)} of {len(files)} files")
     found: Reports = set()
     progress = NamedProgress("clang --analyze", len(entries))
     waiting = list(enumerate(entries))
@@ -378,11 +378,11 @@ def run_analyzer(site: Site, files: list[str]) -> Reports:
                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                     errors="replace")))
             name, worker = running.pop(0)
-            said = worker.communicate()[1]
-            found |= reports(COMPILER, said, site.linux)
-            if worker.returncode and not COMPILER.search(said):
+            output = worker.communicate()[1]
+            found |= reports(COMPILER, output, site.linux)
+            if worker.returncode and not COMPILER.search(output):
                 raise ToolError(f"clang --analyze {in_tree(name, site.linux)}: "
-                                 f"{(said.strip().splitlines() or ['no message'])[-1]}")
+                                 f"{(output.strip().splitlines() or ['no message'])[-1]}")
     finally:
         for _, worker in running:
             worker.terminate()
@@ -392,7 +392,7 @@ def run_analyzer(site: Site, files: list[str]) -> Reports:
 
 
 def analyzer_command(command: str, file: str) -> list[str]:
-    """The compilation's command, to analyse instead and to write nothing."""
+    """The compiler's command, changed to analyse and to write nothing."""
     words = [word for word in shlex.split(command)
              if word not in ("-c", "ccache", file) and not word.startswith("-Wp,-MMD")]
     if "-o" in words:
@@ -414,7 +414,7 @@ def run_kernel_doc(site: Site, files: list[str]) -> Reports:
 
 
 def docs_folder(project: Project) -> Path | None:
-    """Where sphinx-build is."""
+    """The folder of sphinx-build."""
     path = project.build / "venv-docs/bin"
     if (path / "sphinx-build").exists():
         return path
@@ -428,10 +428,10 @@ def needs_sphinx(project: Project, _linux: Path) -> str:
 
 
 def run_docs(site: Site, files: list[str]) -> Reports:
-    """htmldocs of the folders that have a file of the series; what it says of such files."""
+    """Run htmldocs for the folders of the changed files; returns its reports about these files."""
     folder = docs_folder(site.project)
     out = site.out / "docs"
-    shutil.rmtree(out / "Documentation", ignore_errors=True)  # what is not read is not warned of
+    shutil.rmtree(out / "Documentation", ignore_errors=True)  # Sphinx only warns about files that it reads again
     out.mkdir(parents=True, exist_ok=True)
     progress = NamedProgress("htmldocs")
     done = run(["make", "-C", site.linux, f"O={out}", f"SPHINXDIRS={' '.join(sphinx_dirs(files))}",
@@ -442,14 +442,14 @@ def run_docs(site: Site, files: list[str]) -> Reports:
     text = done.stdout + done.stderr
     (out / "build.log").write_text(text)
     if done.returncode or "SKIP    Sphinx" in text or not list(out.rglob("*.html")):
-        raise ToolError(f"make htmldocs: {first_error(text)} (all of it in "
+        raise ToolError(f"make htmldocs: {first_error(text)} (full output: "
                          f"{site.project.show(out / 'build.log')})")
     mine = {*site.changed}
     return {report for report in reports(SPHINX, text, site.linux) if report.file in mine}
 
 
 def sphinx_dirs(files: Sequence[str]) -> list[str]:
-    """Top folders below Documentation; the ABI files are shown by the admin-guide."""
+    """The top folders below Documentation; the admin-guide includes the ABI files."""
     tops = {name.split("/")[1] for name in files if name.count("/") > 1}
     return sorted({"admin-guide" if top == "ABI" else top for top in tops})
 

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make bisect-check`: is every prefix of the queue whole? It builds without new warnings, and
-its kselftests have all they call.
+"""`make bisect-check`: builds every prefix of the queue without new warnings, and checks its kselftests.
 
-The same is built at each prefix: the block layer and every other folder that some patch
-changes a C file of, of fs/ and mm/ these files, as far as they are there yet.
-configs/bisect.config has what they need in User-Mode Linux, which is quickly prepared;
-`make uml` and `make kernel` link the whole.
+Each prefix builds the same targets: block/, and every other folder with a C file that a patch
+changes; of fs/ and mm/ only these files, as soon as they exist. configs/bisect.config has the
+options that they need in User-Mode Linux, which is quick to prepare. `make uml` and `make kernel`
+link complete kernels.
 
-Works in build/verify/linux, which is reset each time; nothing that somebody works in is
-touched. A prefix that passed before is not built again.
+The check works in build/verify/linux, which is reset each time. A prefix that has passed before is
+not built again.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ from .stamps import AS_BEFORE, Stamps, digest, own_code, versions
 from .tree import queue_patches
 
 FRAGMENTS = ("base", "um", "bisect-um", "kunit", "bisect")
-# Folders with most of the kernel below them: only the files that change are built.
+# Folders with a large part of the kernel: only the changed files are built.
 LARGE = ("fs", "mm")
 
 
 def bisect_check(project: Project, kernel: str | None, again: bool = False) -> list[Finding]:
-    """Look at each prefix. @again: at those that passed before too."""
+    """Check each prefix. @again: also those that have passed before."""
     base = fetch(project, kernel)
     if problems := series_problems(project):
         return [Finding("series", "series and patches/", tuple(problems))]
@@ -54,12 +53,12 @@ def bisect_check(project: Project, kernel: str | None, again: bool = False) -> l
 
 
 class Prefixes:
-    """The queue's first patches, one more at a time; 0 is the base."""
+    """The prefixes of the queue; prefix 0 is the base."""
 
     def __init__(self, project: Project, base: Base, patches: Sequence[Path], stamps: Stamps) -> None:
         self.project, self.base, self.patches, self.stamps = project, base, patches, stamps
         self.targets = touched(project, base, patches)
-        self.known: set[tuple[str, str]] = set()  # warnings of the base and of prefixes that were built
+        self.known: set[tuple[str, str]] = set()  # warnings of the base and of prefixes that are built
         self.built = -1
 
     @cached_property
@@ -71,33 +70,33 @@ class Prefixes:
         return linux
 
     def key(self, number: int, check: str) -> str:
-        """What decides how a prefix does in a check."""
+        """A digest of everything that the result of a check depends on."""
         configs = [self.project.root / "configs" / f"{name}.config" for name in (*FRAGMENTS, "queue")]
         first = self.patches[:number]
         return digest(check, own_code(), self.base.commit, versions("gcc", "ld", "make"), " ".join(self.targets),
                       *(path for path in configs if path.is_file()), *(path.name for path in first), *first)
 
     def build(self, number: int) -> set[tuple[str, str]]:
-        """Build a prefix; its warnings."""
+        """Build a prefix; returns its warnings."""
         linux = self.linux
         say(f"bisect-check {number}/{len(self.patches)}: {self.subject(number)}")
         git(linux, "checkout", "-q", "-B", "queue", self.commits[number])
         self.built = number
-        said = build_prefix(self.project, linux, [target for target in self.targets if has(linux, target)])
-        return warnings(said.replace(f"{linux}/", ""))  # stamps are for every checkout
+        output = build_prefix(self.project, linux, [target for target in self.targets if has(linux, target)])
+        return warnings(output.replace(f"{linux}/", ""))  # stamps are valid for every checkout
 
     def subject(self, number: int) -> str:
         return self.patches[number - 1].name if number else f"linux {self.base.version}"
 
     def base_finding(self) -> Finding:
-        """The base may warn; whatever it warns of is kept, to know what is new."""
+        """Build the base and record its warnings, which are allowed."""
         key = self.key(0, "base")
         known = self.stamps.recall(key)
         if known is not None:
             self.known = {(where, text) for where, text in known}
             return Finding("builds", self.subject(0), notes=(AS_BEFORE,))
         begin = time.monotonic()
-        shutil.rmtree(objects(self.project), ignore_errors=True)  # no warning of what is not compiled
+        shutil.rmtree(objects(self.project), ignore_errors=True)  # make only prints warnings of what it compiles
         try:
             self.known = self.build(0)
         except ToolError as error:
@@ -124,13 +123,13 @@ class Prefixes:
         return [f"{where}: {text}" for where, text in new]
 
     def whole_findings(self) -> list[Finding]:
-        """What is looked at with all patches."""
+        """The checks that need all patches."""
         number = len(self.patches)
         key = digest(self.key(number, "whole"), versions("sparse"))
 
         def check() -> list[Finding]:
             if self.built != number:
-                with contextlib.suppress(ToolError):  # a finding says it
+                with contextlib.suppress(ToolError):  # a finding reports it
                     self.build(number)
             return [measured("builds", "every C file that the queue changes", not_built, self.project, self.linux),
                     *sparse(self.project, self.linux), *modules(self.project, self.linux)]
@@ -139,12 +138,12 @@ class Prefixes:
 
 
 def objects(project: Project) -> Path:
-    """Where prefixes are built."""
+    """The build folder of prefixes."""
     return project.build / "verify" / "um"
 
 
 def touched(project: Project, base: Base, patches: Sequence[Path]) -> list[str]:
-    """make's targets: block/, and what of the rest the queue changes C files of."""
+    """The targets for make: block/, and the other folders or files with C files that the queue changes."""
     changed = [name for name in sorted({name for path in patches for name in changed_files(path.read_text(
         errors="replace"))}) if name.endswith(".c") and not name.startswith("tools/")]
     folders = {"block", *(str(Path(name).parent) for name in changed)}
@@ -155,19 +154,19 @@ def touched(project: Project, base: Base, patches: Sequence[Path]) -> list[str]:
 
 
 def has(linux: Path, target: str) -> bool:
-    """Whether a prefix has what a target is made of: a later patch may add it."""
+    """Whether a prefix has the source of a target: a later patch may add it."""
     return target.endswith("/") or (linux / target).with_suffix(".c").is_file()
 
 
 def build_prefix(project: Project, linux: Path, targets: Sequence[str]) -> str:
-    """make's output."""
+    """Build a prefix; returns make's output."""
     out = objects(project)
     configure(project, linux, out, "um", fragments(project, linux, out, FRAGMENTS))
     return make(project, "prefix", [*make_args(linux, out, "um"), "W=1", *targets], out / "build.log", 150)
 
 
 def not_built(project: Project, linux: Path) -> list[str]:
-    """C files that no prefix can have tested, for want of an option."""
+    """The changed C files that no prefix has compiled, because an option is missing."""
     changed = git_out(linux, "diff", "--name-only", "base", "HEAD", "--", "*.c", ":!tools").splitlines()
     return [f"{name}: not built, see configs/bisect.config" for name in changed
             if not (objects(project) / name).with_suffix(".o").is_file()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""scripts/checkpatch.pl of the kernel on each patch, and what it is wrong about."""
+"""Runs the kernel's scripts/checkpatch.pl on each patch, with a list of false positives."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ EXCEPTIONS = "tools/dev/queue/checkpatch-exceptions"
 
 
 def read_exceptions(project: Project) -> list[tuple[re.Pattern[str], str]]:
-    """Which patches checkpatch may say something of, and what."""
+    """The excused reports: pattern of the patch name, and type."""
     return [(re.compile(patch), kind)
             for kind, patch in reasoned(project, EXCEPTIONS, "a type", "a patch")]
 
 
 def checkpatch_findings(project: Project, linux: Path, patches: Sequence[Path], stamps: Stamps) -> list[Finding]:
-    """A finding for each patch, which is looked at in a tree that has all of them."""
+    """A finding for each patch, which checkpatch reads in a tree with all patches."""
     exceptions = read_exceptions(project)
     venv = project.build / "venv"
-    # of the tree it reads itself, its lists of words, the licenses and who maintains what
+    # checkpatch reads itself, its word lists, the licenses and MAINTAINERS from the tree
     reads = git_out(linux, "ls-tree", "HEAD", "scripts", "LICENSES", "MAINTAINERS")
     site = digest(own_code(), git_out(linux, "rev-parse", "base"), reads, versions("perl"), venv.resolve().name)
     findings = []
@@ -43,24 +43,24 @@ def checkpatch_problems(linux: Path, path: Path, venv: Path, ignored: Sequence[s
     if ignored:
         args += ["--ignore", ",".join(ignored)]
     done = run([*args, path], cwd=linux, check=False, env=checkpatch_environment(venv))
-    said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    said = [line for line in said if not re.match(r"No structs that should be const|"
+    output = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    output = [line for line in output if not re.match(r"No structs that should be const|"
                                                   r"No codespell typos", line)]
-    if done.returncode and not said:
-        return [f"checkpatch.pl ended with {done.returncode}"]
+    if done.returncode and not output:
+        return [f"checkpatch.pl failed with exit code {done.returncode}"]
     if all(maintained(linux, name) for name in added_files(path.read_text(errors="replace"))):
-        # the question "does MAINTAINERS need updating?" is answered
-        said = [line for line in said if "FILE_PATH_CHANGES" not in line]
-    return [line.removeprefix(f"{path}:") for line in said]
+        # MAINTAINERS covers all new files, so the question whether to update it is answered
+        output = [line for line in output if "FILE_PATH_CHANGES" not in line]
+    return [line.removeprefix(f"{path}:") for line in output]
 
 
 def checkpatch_environment(venv: Path) -> dict[str, str]:
-    """spdxcheck.py, which checkpatch calls, finds its modules in the project's environment."""
+    """The environment in which spdxcheck.py, which checkpatch calls, finds its modules."""
     return {"PATH": f"{venv / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
 
 
 def added_files(patch: str) -> list[str]:
-    """Files that a patch adds or moves."""
+    """The files that a patch adds or renames."""
     return [new or moved for new, moved in re.findall(
         r"^--- /dev/null\n\+\+\+ b/(\S+)$|^rename to (\S+)$", patch, re.MULTILINE)]
 

@@ -13,53 +13,53 @@ from dataclasses import asdict
 from tools.base import cli
 from tools.base.cli import ToolError
 
-from . import bisect, deb, findings, groups, heads, kernel, oldsched, scratch, source, submit, tree, verify
+from . import bisect, deb, findings, groups, kernel, oldsched, scratch, series_tips, source, submit, tree, verify
 from .common import NO_SPACE, Project, disk_full, say
 
 
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="queue", description=__doc__)
     top.add_argument("--kernel", default=os.environ.get("KERNEL") or None, metavar="PATH",
-                     help="source: a git tree, an unpacked tree or a tarball, never modified "
+                     help="kernel source: a git tree, an unpacked tree or a tarball, never modified "
                           "(default: $KERNEL, else Debian's package)")
-    top.add_argument("--json", action="store_true", help="results for a program, on stdout")
+    top.add_argument("--json", action="store_true", help="print the result as JSON")
     sub = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    fetch = sub.add_parser("fetch", help="get the pristine source into the cache")
-    fetch.add_argument("--package", default=source.PACKAGE, help="default: %(default)s")
-    fetch.add_argument("--suite", default=source.SUITE, help="default: %(default)s")
-    fetch.add_argument("--refresh", action="store_true", help="look for a newer package")
-    sub.add_parser("tree", help="build/linux: the base and one commit a patch")
-    sub.add_parser("export", help="patches/, series and the mirrored files from build/linux")
-    for name, about in (("verify", "is the queue fit to be sent?"),
-                        ("bisect-check", "does every prefix build without new warnings?")):
+    fetch = sub.add_parser("fetch", help="get the base source into the cache")
+    fetch.add_argument("--package", default=source.PACKAGE, help="Debian package (default: %(default)s)")
+    fetch.add_argument("--suite", default=source.SUITE, help="suite of Debian (default: %(default)s)")
+    fetch.add_argument("--refresh", action="store_true", help="check for a newer package")
+    sub.add_parser("tree", help="write build/linux: the base and one commit per patch")
+    sub.add_parser("export", help="write patches/, series and the mirrored files from build/linux")
+    for name, about in (("verify", "check that the queue can be sent"),
+                        ("bisect-check", "build every prefix of the queue, without new warnings")):
         sub.add_parser(name, help=about).add_argument(
-            "--again", action="store_true", help="check what has passed with the same contents, too")
-    sub.add_parser("heads", help="build User-Mode Linux of the head of each series, in build/heads")
-    sub.add_parser("series", help="the patches of a series, a line each").add_argument(
+            "--again", action="store_true", help="also check what has passed before with the same contents")
+    sub.add_parser("series-tips", help="build User-Mode Linux of the tip of each series, in build/series-tips")
+    sub.add_parser("series", help="print the patches of a series, one per line").add_argument(
         "name", help=f"one of {groups.GROUPS}")
-    check = sub.add_parser("submit-check", help="all that can be done without sending the series")
+    check = sub.add_parser("submit-check", help="run all checks that precede sending the series")
     check.add_argument("--only", action="append", default=[], metavar="NAME[,NAME]",
-                       help="some of " + ", ".join(submit.names()))
+                       help="only some checks of: " + ", ".join(submit.names()))
     build = sub.add_parser("kernel", help="build an x86-64 kernel")
     build.add_argument("--flavour", default="plain",
                        choices=[flavour.name for flavour in kernel.FLAVOURS.values() if flavour.arch == "x86_64"])
-    build.add_argument("--base", action="store_true", help="without the patches, in a folder whose name ends in -base")
+    build.add_argument("--base", action="store_true", help="without the patches, in a folder with suffix -base")
     uml = sub.add_parser("uml", help="build User-Mode Linux")
     uml.add_argument("--flavour", default="um", choices=["um", "um-smp", "um-gcov", oldsched.FLAVOUR, oldsched.KUNIT],
                      help="um: virtual time, in build/uml; um-smp: two CPUs, lockdep, KASAN, in build/uml-smp; "
-                          "um-gcov: one that counts what is run, in build/uml-gcov; um-oldsched: um with the "
-                          "schedulers of patches/oldsched, in build/uml-oldsched; um-oldsched-kunit: that with KUnit "
+                          "um-gcov: with coverage counters, in build/uml-gcov; um-oldsched: um with the "
+                          "schedulers of patches/oldsched, in build/uml-oldsched; um-oldsched-kunit: this with KUnit "
                           "(default: um)")
     uml.add_argument("--before", metavar="NAME",
-                     help="of the patches before the one whose name holds NAME, in build/uml-before")
+                     help="only the patches before the one whose name contains NAME, in build/uml-before")
     packages = sub.add_parser("deb", help="build Debian packages of the patched kernel")
     packages.add_argument("--config", metavar="FILE",
-                          help="configuration to begin with (default: /boot/config-* of the kernel "
-                               "that runs, else the project's plain one)")
+                          help="configuration to start from (default: /boot/config-* of the running "
+                               "kernel, else the project's plain one)")
     clean = sub.add_parser("clean", help="remove build/ (not the cache)")
     clean.add_argument("--force", action="store_true",
-                       help="even if build/linux has work that is not exported")
+                       help="even if build/linux has unexported work")
     return top
 
 
@@ -82,14 +82,14 @@ def command(args: argparse.Namespace, project: Project) -> int:
         case "series":
             cut = groups.read_groups(project, tree.queue_patches(project))
             if args.name not in cut:
-                raise ToolError(f"{groups.GROUPS} names no {args.name}; there are {', '.join(cut)}")
+                raise ToolError(f"no series '{args.name}' in {groups.GROUPS}; it has {', '.join(cut)}")
             paths = [str(path) for path in cut[args.name].patches]
             result = {"patches": paths}
             if not args.json:
                 print("\n".join(paths))
-        case "heads":
-            made = heads.build_heads(project, args.kernel)
-            result = {"heads": [str(head) for head in made]}
+        case "series-tips":
+            made = series_tips.build_tips(project, args.kernel)
+            result = {"series-tips": [str(tip) for tip in made]}
         case "uml" if args.before:
             image = scratch.build_before(project, args.kernel, args.before)
             result = {"image": str(image)}
@@ -143,11 +143,11 @@ def clean(project: Project, force: bool) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = parser().parse_args(argv)
-    return cli.run(f"queue {args.command}", lambda: run_command(args), "interrupted; run it again to go on")
+    return cli.run(f"queue {args.command}", lambda: run_command(args), "interrupted; run it again to continue")
 
 
 def run_command(args: argparse.Namespace) -> int:
-    """The command; a disk that is full is told with what is free on it."""
+    """Run the command; the error for a full disk contains the free space."""
     project = Project.here()
     try:
         return command(args, project)

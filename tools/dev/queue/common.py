@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What every part needs: paths, one-line errors, running programs, progress."""
+"""Paths, one-line errors, running programs, locks and progress."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_SPACE = os.strerror(errno.ENOSPC)
 
 @dataclass(frozen=True)
 class Project:
-    """Where things are. `root` is the checkout, `cache` survives it."""
+    """The folders of a checkout; `cache` is outside of it and survives it."""
 
     root: Path
     build: Path
@@ -52,11 +52,11 @@ class Project:
 
     @property
     def pristine(self) -> Path:
-        """The bare repository that holds every pristine base met so far."""
+        """The bare repository of the cache, with every base that was used."""
         return self.cache / "pristine.git"
 
     def show(self, path: Path) -> str:
-        """A path as the user would type it from the checkout."""
+        """A path relative to the checkout, if it is in it."""
         try:
             return str(path.relative_to(self.root))
         except ValueError:
@@ -75,7 +75,7 @@ def run(
     check: bool = True,
     input_text: str | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program and keep its output; its failure becomes one line."""
+    """Run a program and capture its output; a failure becomes an error of one line."""
     try:
         done = subprocess.run(
             [str(a) for a in args],
@@ -95,12 +95,12 @@ def run(
 
 
 def failure(args: Sequence[str | Path], output: str, where: Path | None = None) -> str:
-    """One line for a program that failed: its last words, or the full disk."""
+    """The error of a program that failed, in one line: its last error message, or that the disk is full."""
     if NO_SPACE in output:
         return disk_full(where or Path.cwd())
-    words = [line.strip() for line in output.splitlines() if line.strip()]
-    told = [line for line in words if line.lower().startswith(("fatal", "error", "e:"))]
-    last = (told or words or ["no message"])[-1]
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if line.lower().startswith(("fatal", "error", "e:"))]
+    last = (errors or lines or ["no message"])[-1]
     return f"{Path(str(args[0])).name} {args[1] if len(args) > 1 else ''}: {last}"
 
 
@@ -117,7 +117,7 @@ def disk_full(path: Path) -> str:
 
 
 def need_space(path: Path, mib: int, purpose: str) -> None:
-    """Fail before the long step, not in its middle."""
+    """Raise ToolError if less space is free: before a long step, not in its middle."""
     free = shutil.disk_usage(existing(path)).free // 2**20
     if free < mib:
         raise ToolError(
@@ -136,11 +136,10 @@ def git_out(cwd: Path, *args: str | Path) -> str:
     return git(cwd, *args).stdout.strip()
 
 
-# The user's own git configuration must change neither what is exported nor
-# what is applied.
+# Exported and applied patches must not depend on the user's own git configuration.
 PLAIN_GIT = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
-# Commits that the tools make have the same id on every machine.
+# Commits of the tools have the same ID on every machine.
 QUEUE_IDENT = {
     **PLAIN_GIT,
     "GIT_COMMITTER_NAME": "queue",
@@ -150,19 +149,19 @@ QUEUE_IDENT = {
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """One at a time: a second run waits for the first."""
+    """Hold a lock: a second run waits for the first."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(f"waiting for another run that holds {path}")
+            say(f"waiting for another run, which holds {path}")
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
 
 class NamedProgress:
-    """How far something is of a known or unknown total, with its name and the time that it took."""
+    """Progress with a label and the elapsed time, in percent if the total is known."""
 
     def __init__(self, label: str, total: int | None = None, unit: str = "") -> None:
         self.label, self.total, self.unit = label, total, unit

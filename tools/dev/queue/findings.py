@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What checks found, as all of them say it, and the lists of what is excused."""
+"""The results of checks, and the lists of exceptions."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Finding:
     check: str
     subject: str
     problems: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()  # worth knowing, and no reason to fail
-    skipped: str = ""  # why it was not made
-    seconds: float = 0.0  # how long it took
+    notes: tuple[str, ...] = ()  # information that does not fail the check
+    skipped: str = ""  # why the check was not run
+    seconds: float = 0.0  # duration
 
     @property
     def ok(self) -> bool:
@@ -33,19 +33,19 @@ class Finding:
 
 def measured(check: str, subject: str, problems: Callable[P, Iterable[str]],
              *args: P.args, **kwargs: P.kwargs) -> Finding:
-    """The outcome of a check, and how long it took."""
+    """Run a check and measure its duration."""
     begin = time.monotonic()
     found = tuple(problems(*args, **kwargs))
     return Finding(check, subject, found, seconds=since(begin))
 
 
 def since(begin: float) -> float:
-    """Seconds from a time.monotonic() on, as a Finding has them."""
+    """The seconds since a time of time.monotonic()."""
     return round(time.monotonic() - begin, 1)
 
 
 def refusal(action: Callable[[], object]) -> list[str]:
-    """The error that an action ends with, as the problem of a check."""
+    """Run an action; returns its error, if any, as the problem of a check."""
     try:
         action()
     except ToolError as error:
@@ -68,7 +68,7 @@ def report(findings: Sequence[Finding], out: Callable[[str], None] = print) -> N
 
 
 def reasoned(project: Project, name: str, *words: str) -> list[list[str]]:
-    """The lines of a list of exceptions, each some words and a reason."""
+    """The lines of a file of exceptions: some words and a reason each."""
     path = project.root / name
     found = []
     for number, line in enumerate(path.read_text().splitlines() if path.is_file() else [], 1):

@@ -60,10 +60,10 @@ def am_problems(linux: Path, patches: Sequence[Path], below: str, branch: str) -
         done = git(linux, "-c", "commit.gpgsign=false", "am", "-q", *patches, check=False,
                    env=QUEUE_IDENT)
         if done.returncode:
-            said = re.findall(r"^error: (?:patch failed: )?(.*)", done.stderr, re.M)
+            output = re.findall(r"^error: (?:patch failed: )?(.*)", done.stderr, re.M)
             failed = re.findall(r"^Patch failed at \d+ (.*)", done.stdout + done.stderr, re.M)
             git(linux, "am", "--abort", check=False)
-            return [": ".join(["git am", *failed, (said or (done.stderr or done.stdout).strip().splitlines()
+            return [": ".join(["git am", *failed, (output or (done.stderr or done.stdout).strip().splitlines()
                                                    or ["no message"])[0]])]
         count = int(git_out(linux, "rev-list", "--count", f"{below}..{branch}"))
         return [] if count == len(patches) else [f"git am made {count} commits of {len(patches)} patches"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Configure and build the kernels: fragments, ccache, O= folders."""
+"""Configures and builds the kernels: fragments, ccache, O= folders."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .stamps import versions
 
 @dataclass(frozen=True)
 class Flavour:
-    """A kernel of the project."""
+    """A kernel that the project builds."""
 
     name: str
     arch: str
@@ -32,19 +32,19 @@ class Flavour:
     fragments: tuple[str, ...]
     target: str
     image: str
-    steps: int  # lines of make's output in a whole build: for the percentage
-    arguments: tuple[str, ...] = ()  # more of them, for make
-    modules: str = ""  # a folder of the project with modules that are built beside it
+    steps: int  # lines of make's output in a full build, for the progress
+    arguments: tuple[str, ...] = ()  # additional arguments for make
+    modules: str = ""  # a folder of the project with modules to build, too
 
 
-# What coverage is measured of: whole objects, tools/dev/coverage chooses lines. In User-Mode
-# Linux CONFIG_GCOV is for everything. Inlined, a branch would count where the function is
-# called, and optimised away with what is known there.
-PROFILED = ("cfq-iosched", "cfq-iosched-test", "rotational", "rot_geometry",
-            "rot_disk", "rot_write", "rot_test", "blktrace")
+# The objects whose coverage is measured; tools/dev/coverage selects the lines. In User-Mode Linux
+# CONFIG_GCOV applies to all objects. Without -fno-inline a branch of an inlined function would be
+# counted at the call, and could be optimised away there.
+PROFILED = ("cfq-iosched", "cfq-iosched-test", "rot_main", "rot_geometry",
+            "rot_model", "rot_write_cache", "rot_test", "blktrace")
 NOT_INLINED = tuple(f"CFLAGS_{name}.o=-fno-inline" for name in PROFILED)
 
-# Linked to User-Mode Linux beside what arch/um/Makefile has there; see tools/dev/coverage/dump.c.
+# Linked to User-Mode Linux in addition to the flags of arch/um/Makefile; see tools/dev/coverage/dump.c.
 DUMP = "coverage-dump.o"
 WITH_DUMP = f"LD_FLAGS_CMDLINE=$(foreach opt,$(KBUILD_LDFLAGS) $(LDFLAGS_EXECSTACK),-Wl,$(opt)) {DUMP}"
 
@@ -75,15 +75,15 @@ FLAVOURS = {
                        "linux", 1400, (*NOT_INLINED, WITH_DUMP)),
 }
 
-# Where a flavour's modules go, in its folder.
+# The folder of a flavour's modules, within its build folder.
 MODULE = "project-modules"
 
-# Options of the queue's own patches: merged as far as the tree has them.
+# Fragments with options of the queue's patches: options that the tree lacks are skipped.
 OWN = ("queue", "kunit", "bisect")
 
 
 def build_environment(project: Project) -> dict[str, str]:
-    """The same object for the same source wherever the checkout is."""
+    """The environment in which an object does not depend on the path of the checkout."""
     return {
         "CCACHE_BASEDIR": str(project.build),
         "CCACHE_NOHASHDIR": "1",
@@ -98,7 +98,7 @@ def build_environment(project: Project) -> dict[str, str]:
 
 
 def make_args(linux: Path, out: Path, arch: str, compiler: str = "gcc") -> list[str]:
-    """make, through ccache where it is installed."""
+    """The make command, with ccache if it is installed."""
     cache = "ccache " if shutil.which("ccache") else ""
     return ["make", "-C", str(linux), f"O={out}", f"ARCH={arch}", f"CC={cache}{compiler}",
             f"HOSTCC={cache}gcc", f"-j{jobs()}"]
@@ -119,7 +119,7 @@ def fragment(project: Project, name: str) -> Path:
 
 
 def unknown_options(project: Project, linux: Path, names: Sequence[str] = OWN) -> set[str]:
-    """Options of fragments whose symbol the tree does not have."""
+    """The options of fragments whose symbol the tree does not have."""
     asked = [option for name in names
              for option in re.findall(r"^CONFIG_(\w+)=", fragment(project, name).read_text(), re.M)]
     if not asked:
@@ -130,13 +130,13 @@ def unknown_options(project: Project, linux: Path, names: Sequence[str] = OWN) -
 
 
 def fragments(project: Project, linux: Path, out: Path, names: Sequence[str]) -> list[Path]:
-    """The fragments to merge; those that name the queue's own options as far as the tree goes."""
+    """The fragments to merge; from those of the queue only the options that the tree has."""
     return [as_far_as_known(project, linux, out, name) if name in OWN else fragment(project, name)
             for name in (*names, "queue")]
 
 
 def as_far_as_known(project: Project, linux: Path, out: Path, name: str) -> Path:
-    """A fragment without the options that the tree does not have."""
+    """Write a fragment without the options that the tree does not have."""
     unknown = unknown_options(project, linux, [name])
     known = "".join(line for line in fragment(project, name).read_text().splitlines(keepends=True)
                     if not any(line.startswith(f"CONFIG_{option}=") for option in unknown))
@@ -147,7 +147,7 @@ def as_far_as_known(project: Project, linux: Path, out: Path, name: str) -> Path
 
 def configure(project: Project, linux: Path, out: Path, arch: str, paths: Sequence[Path],
               base: Path | None = None, compiler: str = "gcc") -> None:
-    """tinyconfig, or the file `base`, and the fragments; every option that they name must survive."""
+    """Merge the fragments into tinyconfig or the file `base`; every option of the fragments must be kept."""
     stamp = out / ".queue-config"
     digest = hashlib.sha256()
     for path in [base, *paths] if base else paths:
@@ -179,7 +179,7 @@ def configure(project: Project, linux: Path, out: Path, arch: str, paths: Sequen
 
 
 def lost_options(config: str, paths: Sequence[Path]) -> list[str]:
-    """Options that a fragment asks for and the final configuration does not have.
+    """The options of fragments that the final configuration does not have.
 
     A later fragment may overrule an earlier one: the last word counts. A text, as
     CONFIG_A="b", is not lost where the kernel has no use for one.
@@ -191,7 +191,7 @@ def lost_options(config: str, paths: Sequence[Path]) -> list[str]:
                 name = found.group(1) or found.group(3)
                 asked[name] = (found.group(2) if found.group(1) else "n", path)
             elif line.strip() and not line.startswith("#"):
-                raise ToolError(f"{path}: '{line}' is no configuration option")
+                raise ToolError(f"{path}: '{line}' is not a configuration option")
     have = dict(re.findall(r"^(CONFIG_\w+)=(.*)$", config, re.M))
     return [f"{name}={value} ({path.name})" for name, (value, path) in asked.items()
             if have.get(name, value if value.startswith('"') else "n") != value]
@@ -201,7 +201,7 @@ def lost_options(config: str, paths: Sequence[Path]) -> list[str]:
 
 
 def build(project: Project, name: str, linux: Path | None = None, folder: str | None = None) -> Path:
-    """Build a flavour, of another tree and in another folder of build/ if asked to; its image."""
+    """Build a flavour, optionally of another tree or in another folder of build/; returns its image."""
     flavour = FLAVOURS[name]
     linux = linux or project.linux
     folder = folder or flavour.folder
@@ -217,7 +217,7 @@ def build(project: Project, name: str, linux: Path | None = None, folder: str | 
         if flavour.modules:
             build_modules(project, linux, out, flavour)
     if not image.is_file():
-        raise ToolError(f"{project.show(image)}: the build left no image; "
+        raise ToolError(f"{project.show(image)}: the build made no image; "
                          f"see {project.show(out / 'build.log')}")
     if flavour.arch == "um":
         write_kernel_id(linux, out)
@@ -248,7 +248,7 @@ def code_of(linux: Path) -> list[object]:
 
 
 def build_modules(project: Project, linux: Path, out: Path, flavour: Flavour) -> None:
-    """Build a folder of the project against the kernel that is in `out`, as modules of their own."""
+    """Build the modules of a folder of the project for the kernel in `out`."""
     make = [*make_args(linux, out, flavour.arch), "-s"]
     run([*make, "modules_prepare"], env=build_environment(project))
     run([*make, f"M={project.root / flavour.modules}", f"MO={out / MODULE}",
@@ -257,7 +257,7 @@ def build_modules(project: Project, linux: Path, out: Path, flavour: Flavour) ->
 
 def make(project: Project, label: str, args: Sequence[str], log: Path, steps: int,
          check: bool = True) -> str:
-    """Run make, its output in a log, its progress in a line; its output."""
+    """Run make with a log and a line of progress; returns its output."""
     counts = project.cache / "build-steps.json"
     try:
         known: dict[str, int] = json.loads(counts.read_text())
@@ -266,7 +266,7 @@ def make(project: Project, label: str, args: Sequence[str], log: Path, steps: in
     progress = NamedProgress(f"build {label}", known.get(label, steps))
     log.parent.mkdir(parents=True, exist_ok=True)
     done = compiled = 0
-    said = []
+    output = []
     with log.open("w") as out:
         worker = subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   text=True, errors="replace",
@@ -275,7 +275,7 @@ def make(project: Project, label: str, args: Sequence[str], log: Path, steps: in
         try:
             for line in worker.stdout:
                 out.write(line)
-                said.append(line)
+                output.append(line)
                 if line.startswith("  "):
                     done += 1
                     compiled += line.startswith("  CC")
@@ -285,13 +285,13 @@ def make(project: Project, label: str, args: Sequence[str], log: Path, steps: in
             worker.terminate()
             worker.wait()
             raise
-    text = "".join(said)
+    text = "".join(output)
     if worker.returncode:
         if NO_SPACE in text:
             raise ToolError(disk_full(log.parent))
         if check:
             raise ToolError(f"build {label}: {first_error(text)} "
-                             f"(all of it in {project.show(log)})")
+                             f"(full output: {project.show(log)})")
     if done > steps // 2:
         known[label] = done
         write_if_changed(counts, json.dumps(known, indent=1).encode())
@@ -316,7 +316,7 @@ OTHER = re.compile(r"^(?:WARNING|Warning|ERROR): (.*)$", re.M)  # modpost, kerne
 
 
 def warnings(text: str) -> set[tuple[str, str]]:
-    """File and text of each warning: lines move from patch to patch."""
-    found = {(Path(where).name if where.startswith("/") else where.lstrip("./"), said)
-             for where, said in WARNING.findall(text)}
-    return found | {("make", re.sub(r":\d+", "", said)) for said in OTHER.findall(text)}
+    """The file and text of each warning, without line numbers, which change from patch to patch."""
+    found = {(Path(where).name if where.startswith("/") else where.lstrip("./"), output)
+             for where, output in WARNING.findall(text)}
+    return found | {("make", re.sub(r":\d+", "", output)) for output in OTHER.findall(text)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The shell of the kselftests at one commit: it can be read, and all it calls is there."""
+"""Checks the shell scripts of the kselftests at one commit: syntax, and that all called functions exist."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 
 from .common import git_out, run
 
-# Folders of the queue's own, below the next. The scripts of NAME share NAME_common.sh, whose functions
-# begin with NAME_.
-KSELFTESTS = ("cfq", "null_blk")
+# The queue's folders below BELOW. The scripts of NAME share NAME_common.sh, whose functions begin
+# with NAME_.
+KSELFTESTS = ("blktrace", "cfq", "null_blk")
 BELOW = "tools/testing/selftests"
 COMMENT = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
 
 
 def shell_problems(linux: Path, commit: str) -> list[str]:
-    """Scripts that bash cannot read, and functions that a script has from a later commit."""
+    """Scripts with syntax errors, and calls of functions that a later commit adds."""
     return [problem for folder in KSELFTESTS for problem in folder_problems(linux, commit, folder)]
 
 
@@ -32,8 +32,8 @@ def folder_problems(linux: Path, commit: str, folder: str) -> list[str]:
     common = set(defined.findall(texts.get(f"{folder}_common.sh", "")))
     wrong = []
     for name, text in texts.items():
-        said = run(["bash", "-n"], check=False, input_text=text).stderr.splitlines()
-        wrong += [f"{name}: {line.removeprefix('bash: ')}" for line in said[:1]]
+        output = run(["bash", "-n"], check=False, input_text=text).stderr.splitlines()
+        wrong += [f"{name}: {line.removeprefix('bash: ')}" for line in output[:1]]
         calls = set(word.findall(COMMENT.sub("", text)))
         wrong += [f"{name}: {call}() is not defined"
                   for call in sorted(calls - files - common - set(defined.findall(text)))]

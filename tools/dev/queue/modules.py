@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Whether what the queue builds in could be a module too."""
+"""Checks that what the queue builds in can be built as a module, too."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 from .common import Project, git, run
 from .findings import Finding, measured
 
-# What the queue's kernels have built in and others build as modules.
+# Objects that the queue's kernels build in and distributions build as modules.
 MODULES = {"cfq-iosched.ko": "block/cfq-iosched.o", "null_blk.ko": "drivers/block/null_blk/*.o"}
 EXPORT = re.compile(r"EXPORT_(TRACEPOINT_|STATIC_CALL_)?(?:PER_CPU_)?(?:SYMBOL)?\w*\((\w+)")
 
 
 def modules(project: Project, linux: Path) -> list[Finding]:
-    """Whether all that a module would need of the kernel is exported."""
+    """Check that the kernel exports all symbols that a module would need."""
     text = git(linux, "grep", "-hE", r"EXPORT_[A-Z_]+\(", "--", "*.c", "*.S", "*.h").stdout
     have = exported(text)
     findings = []
@@ -29,13 +29,13 @@ def modules(project: Project, linux: Path) -> list[Finding]:
 
 
 def not_exported(objects: Sequence[Path], have: Set[str]) -> list[str]:
-    """What the objects need of the kernel and no module gets."""
+    """The symbols that the objects need and the kernel does not export."""
     symbols = run(["nm", *objects], check=False).stdout
     return [f"{name} is not exported" for name in sorted(needed(symbols) - have)]
 
 
 def exported(text: str) -> set[str]:
-    """Symbols that lines of source export."""
+    """The symbols that lines of source export."""
     names = set()
     for kind, name in EXPORT.findall(text):
         names |= {f"__tracepoint_{name}", f"__traceiter_{name}"} if kind == "TRACEPOINT_" else {name}
@@ -43,7 +43,7 @@ def exported(text: str) -> set[str]:
 
 
 def needed(symbols: str) -> set[str]:
-    """What the objects that nm was asked about have from elsewhere."""
+    """The symbols that objects take from other objects, from the output of nm."""
     lines = [line.split() for line in symbols.splitlines()]
     # param_*: those of the types of module parameters, which a macro makes and exports
     undefined = {words[1] for words in lines if len(words) == 2 and words[0] == "U"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""patches/oldsched: patches that are never sent, on top of the queue, for the laboratory only.
+"""patches/oldsched: patches on top of the queue that are never sent: old schedulers for comparison.
 
-They are schedulers to compare with. `queue uml --flavour um-oldsched` builds User-Mode Linux with them. To change one,
-work in build/linux on a branch `oldsched` that stands on the queue's head, and `make export` writes them.
+`queue uml --flavour um-oldsched` builds User-Mode Linux with them. To change one, commit to a branch `oldsched` in
+build/linux that is based on the queue's last commit; `make export` writes the patches.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from .tree import FORMAT_PATCH, State, apply, queue_patches
 
 BRANCH = "oldsched"
 FLAVOUR, KUNIT = "um-oldsched", "um-oldsched-kunit"
-# Pages of figures of such a kernel, and what makes them again.
+# Pages with results of such a kernel, and the command that regenerates each.
 PAGES = {"Documentation/queue/apex.md": "run scenarios/oldsched again, then `tools/testbed/lab/lab report --oldsched`",
          "Documentation/queue/evaluation.md": "run those of its scenarios again, then `tools/testbed/lab/lab report`"}
-# What is compiled to see whether it does without warnings, the tests too.
+# The targets that must compile without warnings, tests included.
 FRAGMENTS = FLAVOURS[KUNIT].fragments
 
 
 def oldsched_patches(project: Project) -> list[Path]:
-    """In their order, which is that of their names."""
+    """The patches in their order, which is that of their names."""
     return sorted((project.root / OLDSCHED).glob("*.patch"))
 
 
 def build_oldsched(project: Project, kernel: str | None, flavour: str = FLAVOUR) -> Path:
-    """User-Mode Linux of the queue and patches/oldsched, in the flavour's folder; its image."""
+    """Build User-Mode Linux of the queue and patches/oldsched; returns its image."""
     patches = oldsched_patches(project)
     if not patches:
         raise ToolError(f"{OLDSCHED} has no patches")
@@ -56,23 +56,24 @@ def build_oldsched(project: Project, kernel: str | None, flavour: str = FLAVOUR)
 
 
 def format_oldsched(linux: Path, since: str, head: str, where: Path) -> list[Path]:
-    """Commits as format-patch writes them."""
+    """Write commits with format-patch."""
     git(linux, *FORMAT_PATCH, "-o", where, f"{since}..{head}", env=PLAIN_GIT)
     return sorted(where.glob("*.patch"))
 
 
 def export_oldsched(project: Project) -> None:
-    """Write patches/oldsched from the branch, if there is one that stands on the queue's head."""
+    """Write patches/oldsched from the branch, if it is based on the queue's last commit."""
     linux = project.linux
     if git(linux, "rev-parse", "-q", "--verify", BRANCH, check=False).returncode:
         return
     if git(linux, "merge-base", "--is-ancestor", "HEAD", BRANCH, check=False).returncode:
-        say(f"{OLDSCHED}: left as it is, for branch {BRANCH} of {project.show(linux)} does not stand on its head "
-            f"(`git rebase --onto queue OLD-HEAD {BRANCH}` there, in a work tree of its own)")
+        say(f"{OLDSCHED}: not changed, as branch {BRANCH} of {project.show(linux)} is not based on the queue's last "
+            f"commit (run `git rebase --onto queue OLD-HEAD {BRANCH}` in a work tree of its own)")
         return
     if fixups := re.findall(r"^\w+ (?:fixup|squash|amend)!.*$",
                             git_out(linux, "log", "--format=%h %s", f"HEAD..{BRANCH}"), re.M):
-        raise ToolError(f"branch {BRANCH} has an unfinished fixup ({fixups[0]})")
+        raise ToolError(f"branch {BRANCH} has a fixup that is not squashed ({fixups[0]}): "
+                        "run `git rebase -i --autosquash queue` there")
     folder = project.root / OLDSCHED
     with tempfile.TemporaryDirectory(dir=project.build) as work:
         new = format_oldsched(linux, "HEAD", BRANCH, Path(work))
@@ -81,14 +82,14 @@ def export_oldsched(project: Project) -> None:
         if old.name not in {path.name for path in new}:
             old.unlink()
             changed += 1
-    say(f"{OLDSCHED}: {len(new)} patches, {f'{changed} of them changed' if changed else 'all as they were'}")
+    say(f"{OLDSCHED}: {len(new)} patches, {f'{changed} of them changed' if changed else 'none changed'}")
 
 
 # --- make verify ---------------------------------------------------------------------
 
 
 def oldsched_findings(project: Project, linux: Path, base: Base, stamps: Stamps) -> list[Finding]:
-    """What keeps patches/oldsched from applying to the queue, which is checked out, and from being built."""
+    """Check that patches/oldsched applies to the queue, which is checked out, and builds."""
     patches = oldsched_patches(project)
     if not patches:
         return []
@@ -118,18 +119,18 @@ def page_findings(project: Project) -> list[Finding]:
 
 
 def page_problems(project: Project, name: str, how: str) -> list[str]:
-    """Whether the page has results of other code, of these patches or the queue."""
+    """Check that the results of a page are of the current code, of these patches and of the queue."""
     page = project.root / name
     if not page.is_file():
         return []
     lines = page.read_text().splitlines()
     wanted = [of_patches(code_id(project.root, SCHEDULING), *SCHEDULING),
               of_patches(code_id(project.root, series=OLDSCHED), OLDSCHED)]
-    return [f"stale, it is not '{line[:-1]}': {how}" for line in wanted if line not in lines]
+    return [f"out of date, '{line[:-1]}' expected: {how}" for line in wanted if line not in lines]
 
 
 def apply_problems(project: Project, linux: Path, base: Base, patches: Sequence[Path]) -> list[str]:
-    """The patch that does not apply."""
+    """The error of the patch that does not apply, if any."""
     try:
         apply(project, linux, State(base.commit), patches)
     except ToolError as error:
@@ -138,7 +139,7 @@ def apply_problems(project: Project, linux: Path, base: Base, patches: Sequence[
 
 
 def export_problems(project: Project, linux: Path, head: str, patches: Sequence[Path]) -> list[str]:
-    """Patches that make export would write in another way."""
+    """The patches that `make export` would write differently."""
     with tempfile.TemporaryDirectory(dir=project.build) as work:
         new = {path.name: path.read_bytes() for path in format_oldsched(linux, head, "HEAD", Path(work))}
     old = {path.name: path.read_bytes() for path in patches}
@@ -147,15 +148,15 @@ def export_problems(project: Project, linux: Path, head: str, patches: Sequence[
 
 
 def build_problems(project: Project, linux: Path, patches: Sequence[Path]) -> list[str]:
-    """Errors of the block layer with the patches, and warnings of the files that they change, at W=1."""
+    """Errors of block/ with the patches, and warnings of the files that they change, at W=1."""
     out = project.build / "verify" / "um-oldsched"
     changed = {name for path in patches for name in changed_files(path.read_text(errors="replace"))}
     try:
         configure(project, linux, out, "um", fragments(project, linux, out, FRAGMENTS))
-        said = make(project, OLDSCHED, [*make_args(linux, out, "um"), "W=1", "block/"], out / "build.log", 150)
+        output = make(project, OLDSCHED, [*make_args(linux, out, "um"), "W=1", "block/"], out / "build.log", 150)
     except ToolError as error:
         return [str(error)]
-    wrong = {f"{name}: {text}" for name, text in warnings(said.replace(f"{linux}/", "")) if name in changed}
+    wrong = {f"{name}: {text}" for name, text in warnings(output.replace(f"{linux}/", "")) if name in changed}
     # a test may be a part of another file
     built = (name for name in changed if name.endswith(".c") and not name.endswith("-test.c"))
     wrong |= {f"{name}: not built, see configs/oldsched.config" for name in built

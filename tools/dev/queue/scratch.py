@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""build/verify/linux: a kernel tree that checks work in and nobody else; it is reset each time."""
+"""build/verify/linux: the kernel tree of the checks, which is reset each time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .tree import State, apply, check_out, read_series
 
 
 def scratch_tree(project: Project, base: Base) -> Path:
-    """A kernel tree of the pristine base that nobody works in."""
+    """The kernel tree of the checks, at the base."""
     linux = project.build / "verify" / "linux"
     state = State.load(linux)
     if state is None:
@@ -35,7 +35,7 @@ def scratch_tree(project: Project, base: Base) -> Path:
 
 
 def applied(project: Project, linux: Path, base: Base, patches: Sequence[Path]) -> list[str]:
-    """Reset to the base and git am all patches; the commits."""
+    """Reset to the base and apply all patches with git am; returns the commits."""
     git(linux, "checkout", "-q", "-B", "queue", "base")
     state = State(base.commit)
     apply(project, linux, state, patches)
@@ -43,7 +43,7 @@ def applied(project: Project, linux: Path, base: Base, patches: Sequence[Path]) 
 
 
 def build_base(project: Project, kernel: str | None, flavour: str) -> Path:
-    """A flavour of the pristine base, in a folder of its own; its image."""
+    """Build a flavour of the base without patches; returns its image."""
     base = fetch(project, kernel)
     with locked(project.build / ".lock-verify"):
         linux = scratch_tree(project, base)
@@ -52,7 +52,7 @@ def build_base(project: Project, kernel: str | None, flavour: str) -> Path:
 
 
 def build_before(project: Project, kernel: str | None, name: str) -> Path:
-    """User-Mode Linux of the patches before the one whose name holds `name`; its image."""
+    """Build User-Mode Linux of the patches before the one whose name contains `name`; returns its image."""
     names = read_series(project)
     found = [number for number, patch in enumerate(names) if name in patch]
     if len(found) != 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The files of the queue by themselves: what series names, and what each patch says of itself."""
+"""Checks of the queue's files: the file series, and the message and size of each patch."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .groups import COVER
 from .tree import read_series
 
 TRAILER = re.compile(r"^[A-Z][A-Za-z-]+(?:-by|-to)?: \S|^(?:Link|Fixes|Cc): ")
-LEAST_WORDS = 8  # of a body: fewer cannot say why
-MOST_LINES = 900  # of code, added and removed, that somebody reviews in one patch
+LEAST_WORDS = 8  # of a body: fewer cannot give a reason
+MOST_LINES = 900  # lines of code, added and removed, that can be reviewed in one patch
 NOT_CODE = re.compile(r"^Documentation/|^tools/testing/|[-_]test\.c$|\.kunitconfig$|^MAINTAINERS$")
 
 
@@ -35,15 +35,15 @@ def series_problems(project: Project) -> list[str]:
     wrong += [f"series names {name} twice" for name in sorted({n for n in listed
                                                                if listed.count(n) > 1})]
     if not wrong and listed != sorted(listed):
-        wrong.append("series has another order than the names, which `git am patches/*.patch` uses")
-    wrong += [f"patches/{path.name}: neither a patch nor the folder of cover letters or of the laboratory"
+        wrong.append("series is not sorted by name, the order of `git am patches/*.patch`")
+    wrong += [f"patches/{path.name}: neither a patch, nor the folder of cover letters, nor {OLDSCHED}"
               for path in sorted(project.patches.iterdir() if project.patches.is_dir() else [])
               if path.suffix != ".patch" and path.name not in (COVER, Path(OLDSCHED).name)]
     return wrong
 
 
 def message_problems(path: Path) -> list[str]:
-    """A subject, a body that can say why, a sign-off by the author."""
+    """Check the subject, the length of the body, and the author's sign-off."""
     text = path.read_bytes()
     message = email.message_from_bytes(text, policy=email.policy.default)
     assert isinstance(message, EmailMessage)
@@ -56,7 +56,7 @@ def message_problems(path: Path) -> list[str]:
     log = re.split(r"^---$", body, maxsplit=1, flags=re.M)[0]
     prose = [line for line in log.splitlines() if not TRAILER.match(line)]
     if len(" ".join(prose).split()) < LEAST_WORDS:
-        wrong.append("its body does not say why (it has hardly any words)")
+        wrong.append(f"the body gives no reason: it has fewer than {LEAST_WORDS} words")
     signers = [parseaddr(found) for found in re.findall(r"^Signed-off-by: (.*)$", log, re.M)]
     author = parseaddr(str(message["From"] or ""))
     if re.match(r"From: ", body):
@@ -69,10 +69,10 @@ def message_problems(path: Path) -> list[str]:
 
 
 def line_problems(path: Path) -> list[str]:
-    """Whether nobody would review it: too many lines added and removed, of other files than tests and documents."""
+    """Check the number of added and removed lines, not counting tests and documents."""
     rows = (line.split("\t") for line in git_out(path.parents[1], "apply", "--numstat", path).splitlines())
     count = sum(int(more) + int(less) for more, less, name in rows if not NOT_CODE.search(name))
-    return [f"{count} lines of code; at most {MOST_LINES}: cut it"] if count > MOST_LINES else []
+    return [f"{count} lines of code; at most {MOST_LINES}: split the patch"] if count > MOST_LINES else []
 
 
 def changed_files(patch: str) -> list[str]:

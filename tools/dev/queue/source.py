@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The pristine source: from KERNEL= or from Debian's package, never modified.
+"""The base source: from KERNEL= or from Debian's package, which are never modified.
 
-Whatever it comes from, it becomes one commit without parents in the bare
-repository of the cache. Its author and dates are fixed, so the same source has
-the same commit id on every machine, and a fresh clone of the project downloads
-and unpacks nothing.
+The source becomes one commit without parents in the bare repository of the cache. Author and dates
+are fixed, so the same source has the same commit ID on every machine. A new clone of the project
+uses the cache, and downloads and unpacks nothing.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ BASE_IDENT = {
 
 @dataclass(frozen=True)
 class Base:
-    """A pristine base in the cache."""
+    """A base in the cache."""
 
     commit: str
     version: str
@@ -59,7 +58,7 @@ class Base:
 
 def fetch(project: Project, kernel: str | None, *, package: str = PACKAGE,
           suite: str = SUITE, refresh: bool = False) -> Base:
-    """Make sure that the cache has the pristine base, and name it."""
+    """Get the base into the cache, if it is not there; returns it."""
     if kernel is None and (remembered := _sticky(project)):
         kernel = remembered
     project.cache.mkdir(parents=True, exist_ok=True)
@@ -91,7 +90,7 @@ def _bare(project: Project) -> None:
 
 
 def _known(project: Project, key: str) -> Base | None:
-    """A base that an earlier run has put into the cache, if it is whole."""
+    """A base that an earlier run has put into the cache, if it is complete."""
     ref = f"refs/heads/{key}"
     found = git(project.pristine, "rev-parse", "-q", "--verify", f"{ref}^{{tree}}", check=False)
     if found.returncode:
@@ -102,7 +101,7 @@ def _known(project: Project, key: str) -> Base | None:
 def _base(project: Project, commit: str, origin: str) -> Base:
     makefile = git(project.pristine, "show", f"{commit}:Makefile", check=False)
     if makefile.returncode:
-        raise ToolError(f"{origin}: no Makefile at its top, so it is no kernel source; "
+        raise ToolError(f"{origin}: not a kernel source: no Makefile in the top folder; "
                          f"{SET_KERNEL}")
     return Base(commit, kernel_version(makefile.stdout, origin), origin)
 
@@ -113,12 +112,12 @@ def kernel_version(makefile: str, origin: str) -> str:
         found = re.search(rf"^{name} *= *(\S*) *$", makefile, re.M)
         parts.append(found.group(1) if found else "")
     if not parts[0] or not parts[1]:
-        raise ToolError(f"{origin}: its Makefile names no kernel version; {SET_KERNEL}")
+        raise ToolError(f"{origin}: not a kernel source: no version in its Makefile; {SET_KERNEL}")
     return f"{parts[0]}.{parts[1]}" + (f".{parts[2]}" if parts[2] else "") + parts[3]
 
 
 def _commit_tree(project: Project, tree: str, key: str) -> Base:
-    """Turn a tree of the cache into the commit `base`, and remember it by key."""
+    """Commit a tree of the cache as a base, and record it under the key."""
     tree = _without_debian_ignores(project, tree)
     makefile = git(project.pristine, "show", f"{tree}:Makefile", check=False).stdout
     version = kernel_version(makefile, key)
@@ -129,7 +128,7 @@ def _commit_tree(project: Project, tree: str, key: str) -> Base:
 
 
 def _without_debian_ignores(project: Project, tree: str) -> str:
-    """Debian's source ignores every new file (`/*`): `git add` would lose patches' files."""
+    """Remove Debian's rule that ignores every new file (`/*`): `git add` would skip files of the patches."""
     text = git(project.pristine, "show", f"{tree}:.gitignore", check=False).stdout
     kept = re.sub(r"\n#\n# Debian packaging:.*?\n/\*\n(?:!.*\n)*", "", text, flags=re.DOTALL)
     if kept == text:
@@ -175,13 +174,13 @@ def _from_git(project: Project, path: Path) -> Base:
 
 
 def _from_folder(project: Project, path: Path) -> Base:
-    """An unpacked tree: looked at anew each time, since it may have changed."""
+    """Read an unpacked tree, each time, as it may have changed."""
     if not (path / "Makefile").is_file():
-        raise ToolError(f"KERNEL={path}: no Makefile there, so it is no kernel source; "
+        raise ToolError(f"KERNEL={path}: not a kernel source: no Makefile; "
                          f"{SET_KERNEL}")
     for built in ("vmlinux.o", "include/generated", "include/config"):
         if (path / built).exists():
-            raise ToolError(f"KERNEL={path}: a kernel was built in it ({built}); give a copy "
+            raise ToolError(f"KERNEL={path}: a kernel was built in it ({built}); use a copy "
                              "after `make mrproper`, or the tarball")
     name = hashlib.sha256(str(path).encode()).hexdigest()[:16]
     index = {"GIT_DIR": str(project.pristine), "GIT_WORK_TREE": str(path),
@@ -205,8 +204,8 @@ def _from_tarball(project: Project, path: Path) -> Base:
         with path.open("rb") as stream:
             return _import_tar(project, stream, key, f"unpack {path.name}")
     except tarfile.TarError as error:
-        raise ToolError(f"KERNEL={path}: damaged or no tar archive ({error}); "
-                         "get it again") from error
+        raise ToolError(f"KERNEL={path}: damaged, or not a tar archive ({error}); "
+                         "download it again") from error
 
 
 def _sha256(path: Path) -> str:
@@ -214,18 +213,18 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-# --- a tar archive becomes a commit, without a folder in between -------------
-# A folder, which _from_folder() could take, would be 1.8 GB, and the repository of its files,
-# one by one, 0.6 GB and more; the pack that is made here has 0.36 GB.
+# --- importing a tar archive, without unpacking it into a folder ------------
+# An unpacked folder takes 1.8 GB, and a repository of its single files 0.6 GB and more; the pack
+# that git fast-import makes takes 0.36 GB.
 
 UNPACKERS: dict[bytes, Callable[[Any], Any]] = {
     b"\xfd7zXZ": lzma.open, b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
 
 
 class _Unpacked:
-    """A tar archive without its compression, which tells whether it is whole.
+    """Decompresses a tar archive, and checks that it is complete.
 
-    tarfile takes a header that is cut off or damaged for the end of the archive.
+    tarfile treats a truncated or damaged header as the end of the archive.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -243,16 +242,16 @@ class _Unpacked:
         return data
 
     def check_end(self, archive: tarfile.TarFile) -> None:
-        """Behind the last member there are only zeros, a block of them at least."""
+        """Check that the archive ends with at least one block of zeros."""
         while rest := archive.fileobj.read(1 << 16):
             if rest.strip(b"\0"):
                 raise tarfile.ReadError("a header in the middle is damaged")
         if self._last != bytes(tarfile.BLOCKSIZE):
-            raise tarfile.ReadError("its end is missing")
+            raise tarfile.ReadError("the end is missing")
 
 
 def _import_tar(project: Project, stream: IO[bytes], key: str, label: str) -> Base:
-    """Feed a tar stream to git fast-import: one pack, one ref, or nothing at all."""
+    """Feed a tar stream to git fast-import; on an error nothing remains."""
     ref = f"refs/heads/incoming-{key}"
     importer = subprocess.Popen(
         ["git", "-c", "core.compression=1", "fast-import", "--quiet", "--force", "--done"],
@@ -267,14 +266,14 @@ def _import_tar(project: Project, stream: IO[bytes], key: str, label: str) -> Ba
             unpacked.check_end(archive)
             importer.stdin.write(b"done\n")
         importer.stdin.close()
-        said = importer.stderr.read().decode(errors="replace")
+        output = importer.stderr.read().decode(errors="replace")
         if importer.wait():
-            raise ToolError(disk_full(project.cache) if NO_SPACE in said
-                             else f"git fast-import: {said.strip().splitlines()[0]}")
+            raise ToolError(disk_full(project.cache) if NO_SPACE in output
+                             else f"git fast-import: {output.strip().splitlines()[0]}")
     except BrokenPipeError as error:
-        said = importer.stderr.read().decode(errors="replace")
-        raise ToolError(disk_full(project.cache) if NO_SPACE in said
-                         else f"git fast-import stopped: {said.strip()[:200]}") from error
+        output = importer.stderr.read().decode(errors="replace")
+        raise ToolError(disk_full(project.cache) if NO_SPACE in output
+                         else f"git fast-import stopped: {output.strip()[:200]}") from error
     finally:
         if importer.poll() is None:
             importer.kill()
@@ -324,9 +323,9 @@ def _from_debian(project: Project, package: str, suite: str, refresh: bool) -> B
         if base := _known(project, f"debian-{known['sha256']}"):
             return base
     if not shutil.which("apt-get"):
-        raise ToolError(f"no apt here to get {package} with: {SET_KERNEL}")
+        raise ToolError(f"apt is not installed, so {package} cannot be downloaded: {SET_KERNEL}")
     if not KEYRING.is_file():
-        raise ToolError(f"{KEYRING} is missing: install debian-archive-keyring, or {SET_KERNEL}")
+        raise ToolError(f"{KEYRING} does not exist: install debian-archive-keyring, or {SET_KERNEL}")
     with tempfile.TemporaryDirectory(dir=project.cache, prefix="apt-") as work:
         apt = Apt(Path(work))
         deb, sha256 = apt.package(package, suite, project.cache)
@@ -346,7 +345,7 @@ def unpack_deb(project: Project, deb: Path, key: str, package: str) -> Base:
             return _import_tar(project, stream, key, f"unpack {deb.name}")
         except tarfile.TarError as error:
             deb.unlink(missing_ok=True)
-            raise ToolError(f"{deb.name} is damaged ({error}); it is removed, "
+            raise ToolError(f"{deb.name} is damaged ({error}) and was removed; "
                              "run it again to download it again") from error
 
 
@@ -375,7 +374,7 @@ def _tarball_of(deb: Path, package: str) -> Iterator[IO[bytes]]:
 
 
 class Apt:
-    """apt with lists and caches of its own; the machine's stay as they are."""
+    """apt with its own lists and caches; those of the machine are not changed."""
 
     def __init__(self, work: Path) -> None:
         self.work = work
@@ -403,10 +402,10 @@ class Apt:
         return run(self._command(program, *args), cwd=self.work, check=False, env={"LC_ALL": "C"})
 
     def package(self, package: str, suite: str, keep: Path) -> tuple[Path, str]:
-        """Download the package unless `keep` has it whole; its path and SHA-256."""
+        """Download the package, unless `keep` has it; returns its path and SHA-256."""
         mirrors = mirrors_of_this_machine()
         if not mirrors:
-            raise ToolError("apt's configuration names no Debian mirror to get "
+            raise ToolError("apt's configuration has no Debian mirror to download "
                              f"{package} from; {SET_KERNEL}")
         self._update(mirrors, package, suite)
         name, sha256, size = self._newest(package, suite)
@@ -415,14 +414,14 @@ class Apt:
             return deb, sha256
         need_space(keep, size // 2**20 + 50, f"downloading {package}")
         progress = NamedProgress(f"download {name} ({size // 2**20} MiB)", size)
-        code, said = self._download(package, progress)
+        code, output = self._download(package, progress)
         if code:
-            raise ToolError(explain_apt(said, package, suite, keep))
+            raise ToolError(explain_apt(output, package, suite, keep))
         loaded = next(self.work.glob(f"{package}_*.deb"), None)
         if loaded is None:
-            raise ToolError(f"apt-get download {package}: it left no file; run it again")
+            raise ToolError(f"apt-get download {package}: no file was written; run it again")
         if _sha256(loaded) != sha256:
-            raise ToolError(f"{name}: damaged download, its SHA-256 is not the signed one; "
+            raise ToolError(f"{name}: damaged download: its SHA-256 is not the signed one; "
                              "run it again")
         loaded.replace(deb)
         for old in keep.glob(f"{package}_*.deb"):
@@ -432,11 +431,11 @@ class Apt:
         return deb, sha256
 
     def _download(self, package: str, progress: NamedProgress) -> tuple[int, str]:
-        """Into the work folder; apt's exit code and what it complains of."""
-        with (self.work / "download.log").open("w+") as said:
+        """Download into the work folder; returns apt's exit code and its messages."""
+        with (self.work / "download.log").open("w+") as output:
             loading = subprocess.Popen(self._command("apt-get", "download", package),
                                        cwd=self.work, stdin=subprocess.DEVNULL,
-                                       stdout=subprocess.DEVNULL, stderr=said,
+                                       stdout=subprocess.DEVNULL, stderr=output,
                                        env={**os.environ, "LC_ALL": "C"})
             try:
                 while loading.poll() is None:
@@ -447,18 +446,18 @@ class Apt:
             finally:
                 loading.kill()
                 loading.wait()
-            said.seek(0)
-            return loading.returncode, said.read()
+            output.seek(0)
+            return loading.returncode, output.read()
 
     def _update(self, mirrors: Iterable[str], package: str, suite: str) -> None:
-        said = ""
+        output = ""
         for mirror in mirrors:
             self.sources.write_text(f"deb [signed-by={KEYRING}] {mirror} {suite} main\n")
             done = self._apt("apt-get", "update")
             if done.returncode == 0:
                 return
-            said = said or done.stderr
-        raise ToolError(explain_apt(said, package, suite, self.work))
+            output = output or done.stderr
+        raise ToolError(explain_apt(output, package, suite, self.work))
 
     def _newest(self, package: str, suite: str) -> tuple[str, str, int]:
         shown = self._apt("apt-cache", "show", "--no-all-versions", package)
@@ -471,13 +470,13 @@ class Apt:
 
 
 def mirrors_of_this_machine() -> list[str]:
-    """The archives that apt is configured with and that may be Debian's."""
+    """The archives in apt's configuration that may be Debian's."""
     listed = run(["apt-get", "indextargets", "--format",
                   "$(REPO_URI) $(ORIGIN) $(CODENAME)"], check=False).stdout
     known = [line.split() for line in listed.splitlines()]
     mirrors = [words[0] for words in known
                if len(words) == 3 and words[1] == "Debian" and "security" not in words[2]]
-    # A machine whose lists were never fetched knows its sources all the same.
+    # works on a machine without downloaded lists, too
     planned = run(["apt-get", "update", "--print-uris"], check=False).stdout
     for uri, suite in re.findall(r"^'(\S+?/)dists/(\S+)/InRelease'", planned, re.M):
         if "security" not in suite and uri.rstrip("/").endswith("debian"):
@@ -485,20 +484,20 @@ def mirrors_of_this_machine() -> list[str]:
     return list(dict.fromkeys(mirrors))
 
 
-def explain_apt(said: str, package: str, suite: str, where: Path) -> str:
-    """apt's many words as one line that says what to do."""
-    if NO_SPACE in said or "not enough free space" in said:
+def explain_apt(output: str, package: str, suite: str, where: Path) -> str:
+    """apt's messages as one line that names the fix."""
+    if NO_SPACE in output or "not enough free space" in output:
         return disk_full(where)
-    if re.search(r"Hash Sum mismatch|unexpected size|corrupted", said, re.I):
+    if re.search(r"Hash Sum mismatch|unexpected size|corrupted", output, re.I):
         return f"{package}: damaged download (apt: hash or size mismatch); run it again"
-    if re.search(r"NO_PUBKEY|not signed|EXPKEYSIG|BADSIG|signatures? (?:couldn't|were)", said):
+    if re.search(r"NO_PUBKEY|not signed|EXPKEYSIG|BADSIG|signatures? (?:couldn't|were)", output):
         return (f"{suite}: apt cannot check its signature; update debian-archive-keyring, "
                 f"or {SET_KERNEL}")
     if re.search(r"Temporary failure|Could not resolve|Could not connect|Connection (?:failed|"
-                 r"refused|timed out)|Network is unreachable|Unable to connect", said):
-        return f"no network: the Debian mirror of this machine does not answer; or {SET_KERNEL}"
-    if re.search(r"Unable to locate|No packages found|404|does not have a Release", said):
+                 r"refused|timed out)|Network is unreachable|Unable to connect", output):
+        return f"no network: the Debian mirror of this machine does not respond; connect, or {SET_KERNEL}"
+    if re.search(r"Unable to locate|No packages found|404|does not have a Release", output):
         return (f"no package {package} in {suite} on the Debian mirror of this machine; "
                 f"{SET_KERNEL}")
-    told = [line for line in said.splitlines() if line.startswith(("E:", "W:"))]
-    return f"apt: {(told or ['no message'])[0]}; or {SET_KERNEL}"
+    errors = [line for line in output.splitlines() if line.startswith(("E:", "W:"))]
+    return f"apt: {(errors or ['no message'])[0]}; or {SET_KERNEL}"

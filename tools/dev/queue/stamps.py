@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What has passed is not done again: a stamp says so, named by the contents of all that decides it.
+"""Stamps record checks that have passed, so that they are not repeated.
 
-Stamps are in the user's cache, for every checkout: one with other contents has stamps of
-other names. Only what passed leaves one.
+The name of a stamp is a digest of everything that the check depends on. So stamps are valid for
+every checkout, and are in the user's cache. A check that fails leaves no stamp.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ P = ParamSpec("P")
 
 AS_BEFORE = "as before"
 CODE = (TOOLS / "base", TOOLS / "dev/queue")
-KEPT_S = 100 * 24 * 3600  # since it was of use
+KEPT_S = 100 * 24 * 3600  # since it was last used
 
 
 class Stamps:
-    """What has passed, by the digest of what decided that. @again: nothing is taken from it."""
+    """The checks that have passed, by a digest of everything that they depend on. @again: ignore them."""
 
     def __init__(self, project: Project, again: bool = False) -> None:
         self.folder = project.cache / "passed"
         self.again = again
 
     def recall(self, key: str) -> Any:
-        """What is kept under the key, or None."""
+        """The stamp of a key, or None."""
         path = self.folder / key
         if self.again:
             return None
@@ -52,7 +52,7 @@ class Stamps:
     def keep(self, key: str, value: Any) -> None:
         write_json(self.folder / key, value)
         for path in self.folder.iterdir():
-            with contextlib.suppress(FileNotFoundError):  # another run has removed it
+            with contextlib.suppress(FileNotFoundError):  # another run may have removed it
                 if path.stat().st_mtime < time.time() - KEPT_S:
                     path.unlink()
 
@@ -61,7 +61,7 @@ class Stamps:
 
     def measured(self, key: str, check: str, subject: str, problems: Callable[P, Iterable[str]],
                  *args: P.args, **kwargs: P.kwargs) -> Finding:
-        """The outcome of a check, or that it passed before."""
+        """Run a check, unless it has passed before."""
         if self.recall(key) is not None:
             return Finding(check, subject, notes=(AS_BEFORE,))
         finding = measured(check, subject, problems, *args, **kwargs)
@@ -72,7 +72,7 @@ class Stamps:
         return finding
 
     def findings(self, key: str, check: Callable[[], list[Finding]]) -> list[Finding]:
-        """What several checks find; if all of them passed before, only that they did."""
+        """Run several checks, unless all of them have passed before."""
         known = self.recall(key)
         if known is not None:
             return [Finding(name, subject, notes=(*notes, AS_BEFORE)) for name, subject, notes in known]
@@ -85,7 +85,7 @@ class Stamps:
 
 
 def digest(*parts: str | Path) -> str:
-    """Of texts and of the contents of files, in this order."""
+    """The digest of texts and of the contents of files, in this order."""
     whole = hashlib.sha256()
     for part in parts:
         data = part.read_bytes() if isinstance(part, Path) else part.encode()
@@ -95,16 +95,16 @@ def digest(*parts: str | Path) -> str:
 
 @functools.cache
 def own_code() -> str:
-    """The digest of what makes the checks."""
+    """The digest of the code of the checks."""
     return digest(*(path for folder in CODE for path in sorted(folder.glob("*.py"))))
 
 
 def versions(*programs: str) -> str:
-    """What programs say of their versions; of one that is missing, nothing."""
-    said = []
+    """The versions of programs, as they print them; empty for a missing program."""
+    output = []
     for program in programs:
         try:
-            said.append(run([program, "--version"], check=False).stdout)
+            output.append(run([program, "--version"], check=False).stdout)
         except ToolError:
-            said.append("")
-    return "\n".join(said)
+            output.append("")
+    return "\n".join(output)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make submit-check`: all that can be done for the series without sending them.
+"""`make submit-check`: all checks that precede sending the series.
 
-The files of the queue, and each series and its mail, are looked at here; analyse.py has the
-programs that read the code. Like `verify` it works in build/verify/linux.
+This file checks the files of the queue, each series, and its mails; analyse.py runs the programs
+that check the code. Like `verify`, it works in build/verify/linux.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from .source import fetch
 from .stamps import Stamps
 
 WORDS = "tools/dev/queue/codespell-exceptions"
-BRANCH = "submit-check"  # in the scratch tree, while b4 works on it
+BRANCH = "submit-check"  # of build/verify/linux, for b4
 
 
 @dataclass(frozen=True)
 class Site:
-    """What the checks look at: the queue, a tree that has it applied, and the series as branches of that."""
+    """The input of the checks: the queue, a tree with all patches, and the series as branches of the tree."""
 
     project: Project
     linux: Path  # build/verify/linux, on its branch `queue`
     patches: tuple[Path, ...]
-    groups: tuple[Group, ...] = ()  # those that could be made
-    made: tuple[Finding, ...] = ()  # of each
+    groups: tuple[Group, ...] = ()  # series that apply
+    made: tuple[Finding, ...] = ()  # result of applying each series
 
     def out(self, group: Group) -> Path:
         return self.project.build / "submit" / group.name
 
     def log(self, group: Group, form: str) -> list[str]:
-        """A line for each commit of a series, in their order."""
+        """A line for each commit of a series, in order."""
         return git_out(self.linux, "log", "--reverse", f"--format={form}",
                        f"{group.below}..{group.branch}").splitlines()
 
@@ -63,7 +63,7 @@ def names() -> list[str]:
 
 def submit_check(project: Project, kernel: str | None, only: Sequence[str] = ()) -> list[Finding]:
     if unknown := [name for name in only if name not in names()]:
-        raise ToolError(f"no check named {', '.join(unknown)}; there are {', '.join(names())}")
+        raise ToolError(f"--only: no check {', '.join(unknown)}; known: {', '.join(names())}")
     if problems := series_problems(project):
         return [Finding("series", "series and patches/", tuple(problems))]
     tree.make_tree(project, kernel)
@@ -74,7 +74,7 @@ def submit_check(project: Project, kernel: str | None, only: Sequence[str] = ())
     except ToolError as error:
         return [Finding("series", GROUPS, (str(error),))]
     if not groups:
-        raise ToolError(f"{GROUPS} names no series: there is nothing to send")
+        raise ToolError(f"{GROUPS} has no series: there is nothing to send")
     with locked(project.build / ".lock-verify"):
         linux = scratch_tree(project, base)
         try:
@@ -92,8 +92,8 @@ def submit_check(project: Project, kernel: str | None, only: Sequence[str] = ())
             try:
                 found = check(site)
             except ToolError as error:
-                found = [Finding(name, "could not be made", (str(error),))]
-            # the time of one that is many findings is in each of them
+                found = [Finding(name, "could not run", (str(error),))]
+            # a check with several findings has set their times itself
             findings += [replace(found[0], seconds=since(begin))] if len(found) == 1 else found
             say(f"submit-check {name}: {since(begin):.0f} s")
         findings += analyse.analyse(project, linux, [name for name in analyse.names()
@@ -102,7 +102,7 @@ def submit_check(project: Project, kernel: str | None, only: Sequence[str] = ())
 
 
 def each(check: Callable[[Site, Group], Finding]) -> Check:
-    """A check of each series; that it cannot be made for one says nothing of the others."""
+    """Run a check for each series, also if it fails for another one."""
     def checked(site: Site, group: Group) -> Finding:
         begin = time.monotonic()
         try:
@@ -118,25 +118,25 @@ def each(check: Callable[[Site, Group], Finding]) -> Check:
 
 
 def check_export(site: Site) -> list[Finding]:
-    """format-patch of build/linux, byte for byte."""
-    return [Finding("export", "patches/ is what build/linux holds",
+    """Compare patches/ with format-patch of build/linux, byte by byte."""
+    return [Finding("export", "patches/ matches build/linux",
                     tuple(verify.export_problems(site.project, site.project.linux, site.patches)))]
 
 
 def check_am(site: Site) -> list[Finding]:
-    """`git am patches/*.patch` as somebody types it, all in one run; and the series, which are made already."""
+    """Run `git am patches/*.patch`, all in one run; add the results of applying each series."""
     globbed = sorted(site.project.patches.glob("*.patch"))
     wrong = [] if globbed == list(site.patches) else [
-        "patches/*.patch are other files than those that series names"]
+        "patches/*.patch and the file series name different files"]
     wrong += am_problems(site.linux, globbed, "base", BRANCH) or other_tree(
-        site.linux, git_out(site.project.linux, "rev-parse", "HEAD^{tree}"), "build/linux has")
+        site.linux, git_out(site.project.linux, "rev-parse", "HEAD^{tree}"), "build/linux")
     return [Finding("am", f"git am patches/*.patch, {len(globbed)} patches", tuple(wrong)), *site.made]
 
 
 def other_tree(linux: Path, wanted: str, whose: str) -> list[str]:
-    """Whether what git am has made is the tree that it must be."""
+    """Check that git am has made the expected tree."""
     return [] if git_out(linux, "rev-parse", f"{BRANCH}^{{tree}}") == wanted else [
-        f"git am makes another tree than {whose}"]
+        f"the tree that git am makes differs from {whose}"]
 
 
 def check_message(site: Site) -> list[Finding]:
@@ -152,24 +152,24 @@ def check_checkpatch(site: Site) -> list[Finding]:
     return checkpatch_findings(site.project, site.linux, site.patches, Stamps(site.project, again=True))
 
 
-# --- the series as others meet it ---------------------------------------------------------
+# --- the series as mails ------------------------------------------------------------------
 
 
-# Documentation/process/submitting-patches.rst: beyond 300 kB a list should
-# be given an address where the patch is instead.
+# Documentation/process/submitting-patches.rst: for patches of more than 300 kB, mail a link to the
+# patch instead.
 LIMIT, LONG = 300_000, 1000
 
 
 def check_size(site: Site, group: Group) -> Finding:
-    """Lists refuse what is too large; reviewers do too, and earlier."""
+    """Check the sizes of patches: lists refuse large mails, and reviewers refuse large patches earlier."""
     wrong, notes = [], []
     for path in group.patches:
         size = path.stat().st_size
         lines = changed_lines(path.read_text(errors="replace"))
         if size > LIMIT:
-            wrong.append(f"{path.name}: {size:,} bytes, more than lists take ({LIMIT:,})")
+            wrong.append(f"{path.name}: {size:,} bytes; mailing lists accept {LIMIT:,}")
         elif lines > LONG:
-            notes.append(f"{path.name}: {lines:,} changed lines are much for one reading")
+            notes.append(f"{path.name}: {lines:,} changed lines are many for one review")
     return Finding("size", str(group), tuple(wrong), tuple(notes))
 
 
@@ -193,17 +193,17 @@ def check_cover(site: Site, group: Group) -> Finding:
         made = (Path(work) / "0000-cover-letter.patch").read_text()
     shortlog, diffstat = overview(made)
     wrong, notes = cover_problems(text, site.log(group, "%s"), shortlog, diffstat)
-    wrong += [f"speaks of {name}, which the series does not leave" for name in files_of(text)
+    wrong += [f"mentions {name}, which does not exist after the series" for name in files_of(text)
               if git(site.linux, "cat-file", "-e", f"{group.branch}:{name}", check=False).returncode]
     below = letter(site.project, group.on)
     if group.on and below.is_file():
         stands_on = f'"{title(below.read_text(errors="replace"))}"'
         if stands_on not in " ".join(text.split()):
-            wrong.append(f"does not say that it stands on {stands_on}")
+            wrong.append(f"does not mention the series that it depends on, {stands_on}")
     if not wrong:
         whole = site.out(group) / "0000-cover-letter.patch"
         write_if_changed(whole, whole_letter(text, made).encode())
-        notes.append(f"with what git adds to it: {site.project.show(whole)}")
+        notes.append(f"complete, with shortlog and diffstat: {site.project.show(whole)}")
     return Finding("cover", subject, tuple(wrong), tuple(notes))
 
 
@@ -221,7 +221,7 @@ def overview(letter: str) -> tuple[str, str]:
 
 
 def whole_letter(text: str, made: str) -> str:
-    """The letter as it is sent: git's headers, the subject and text of ours, git's overview."""
+    """The letter as it is sent: git's headers, our subject and text, git's shortlog and diffstat."""
     subject, body = split_cover(text)
     head, _, rest = made.partition("\n\n")
     shortlog, diffstat = overview(made)
@@ -236,7 +236,7 @@ def split_cover(text: str) -> tuple[str, str]:
 
 
 def title(text: str) -> str:
-    """What a letter is called, without its number."""
+    """The subject of a letter, without its number."""
     return re.sub(r"^Subject: (?:\[[^\]]*\] )?", "", split_cover(text)[0])
 
 
@@ -246,32 +246,32 @@ NUMBERED = re.compile(r"Subject: \[(PATCH(?: RFC)?) (\d+/\d+)\] \S")  # as b4 wr
 REFERENCE = re.compile(r"\b[Pp]atch(?:es)?\s+(\d+(?:(?:\s+to\s+|-|,\s*|\s+and\s+)\d+)*)(?:\s+\(\"([^\"]+)\"\))?")
 PATH = re.compile(r"(?<![\w/.-])(?:[\w-]+/)+[\w.-]+\.(?:[ch]|rst|sh)\b")
 UNFINISHED = re.compile(r"\*\*\* (?:SUBJECT|BLURB) HERE \*\*\*|\bEDITME\b|\bTODO\b|\bFIXME\b")
-WIDE = 75  # columns; git and mail readers put something before them
+WIDE = 75  # columns; git and mail readers indent the text
 
 
 def prefix(text: str) -> str:
-    """What stands before the number in the subjects of a series: PATCH, or PATCH RFC."""
+    """The prefix before the number in the subjects of a series: PATCH, or PATCH RFC."""
     found = NUMBERED.match(text)
     return found.group(1) if found else "PATCH"
 
 
 def files_of(text: str) -> list[str]:
-    """The files of the kernel that a letter speaks of."""
+    """The files of the kernel that a letter mentions."""
     return sorted(set(PATH.findall(text)))
 
 
 def cover_problems(text: str, subjects: Sequence[str], shortlog: str,
                    diffstat: str) -> tuple[list[str], list[str]]:
-    """What is wrong with the letter of the patches with these subjects, and what is worth knowing."""
+    """The problems of the letter of patches with these subjects, and notes about it."""
     wrong, notes = [], []
     head, body = split_cover(text)
     count = len(subjects)
     number = f"{0:0{len(str(count))}}/{count}"
     found = NUMBERED.match(head)
     if not head.startswith("Subject: ") or "\n" in head:
-        wrong.append("does not begin with a Subject: line and an empty one")
+        wrong.append("does not begin with a Subject: line and an empty line")
     elif not found or found.group(2) != number:
-        wrong.append(f"its subject does not say [PATCH {number}] or [PATCH RFC {number}], the number of patches")
+        wrong.append(f"the subject has no [PATCH {number}] or [PATCH RFC {number}] with the number of patches")
     if not body.strip():
         wrong.append("has no text")
     if unfinished := UNFINISHED.search(text):
@@ -280,8 +280,8 @@ def cover_problems(text: str, subjects: Sequence[str], shortlog: str,
     for name, has, made in (("shortlog", AUTHOR.search(body), shortlog),
                             ("diffstat", SUMMARY.search(body), diffstat)):
         if has and made not in body:
-            wrong.append(f"its {name} is not that of the series: take it out (git and b4 add it), "
-                         "or write it anew")
+            wrong.append(f"the {name} is not that of the series: remove it (git and b4 add it), "
+                         "or update it")
     wide = [n for n, line in enumerate(text.splitlines(), 1)
             if len(line) > WIDE and line not in diffstat and line not in shortlog]
     if wide:
@@ -291,23 +291,23 @@ def cover_problems(text: str, subjects: Sequence[str], shortlog: str,
 
 
 def reference_problems(body: str, subjects: Sequence[str]) -> list[str]:
-    """Patches that there are not, that have another subject, and that the letter says nothing of."""
+    """References to patches that do not exist or have another subject, and patches without a reference."""
     wrong = []
-    spoken: set[int] = set()
+    mentioned: set[int] = set()
     for numbers, name in REFERENCE.findall(body):
         parts = [[int(end) for end in re.findall(r"\d+", part)] for part in re.split(r",|\band\b", numbers)]
-        spoken.update(number for part in parts for number in range(part[0], part[-1] + 1))
+        mentioned.update(number for part in parts for number in range(part[0], part[-1] + 1))
         number = parts[-1][-1]
         if name and number <= len(subjects) and " ".join(name.split()) != subjects[number - 1]:
             wrong.append(f'patch {number} is not "{" ".join(name.split())}" but "{subjects[number - 1]}"')
-    there = set(range(1, len(subjects) + 1))
-    return [*(f"speaks of patch {number}, there are {len(subjects)}" for number in sorted(spoken - there)), *wrong,
-            *(f'says nothing of patch {number} ("{subjects[number - 1]}")' for number in sorted(there - spoken))]
+    numbered = set(range(1, len(subjects) + 1))
+    return [*(f"mentions patch {number} of {len(subjects)}" for number in sorted(mentioned - numbered)), *wrong,
+            *(f'does not mention patch {number} ("{subjects[number - 1]}")' for number in sorted(numbered - mentioned))]
 
 
 # --- recipients ------------------------------------------------------------------------
 
-# To whom a patch that changes a file there must be sent.
+# The required recipients of a patch, by the path of a changed file.
 WANTED = {
     "block/": ("axboe@kernel.dk", "linux-block@vger.kernel.org"),
     "block/cfq-cgroup": ("tj@kernel.org", "cgroups@vger.kernel.org"),
@@ -320,7 +320,7 @@ WANTED = {
     "Documentation/": ("linux-doc@vger.kernel.org",),
     "tools/testing/selftests/": ("linux-kselftest@vger.kernel.org",),
 }
-# To whom each series must be sent; b4 sends all of one to everybody whom one of its patches is for.
+# The required recipients of each series; b4 sends a whole series to the recipients of all its patches.
 EVERYBODY = {"axboe@kernel.dk", "linux-block@vger.kernel.org"}
 
 
@@ -337,10 +337,10 @@ def check_maintainers(site: Site, group: Group) -> Finding:
         f"get_maintainer.pl does not name {address}" for address in sorted(want - table.keys())), tuple(rows(table)))
 
 
-def recipients(said: str) -> dict[str, str]:
+def recipients(output: str) -> dict[str, str]:
     """get_maintainer.pl's lines: address -> role."""
     found = {}
-    for line in said.splitlines():
+    for line in output.splitlines():
         if match := re.match(r"(?:.*<([^<>\s]+@[^<>\s]+)>|([^<>\s]+@\S+))\s+\((.*)\)$", line):
             found[match.group(1) or match.group(2)] = match.group(3)
     return found
@@ -356,7 +356,7 @@ def wanted(files: Sequence[str]) -> set[str]:
 
 
 def rows(table: dict[str, tuple[str, list[int]]]) -> list[str]:
-    """Recipient, of which patches, why; those of most patches first."""
+    """Recipient, patches and role; recipients of most patches first."""
     order = sorted(table.items(), key=lambda item: (-len(item[1][1]), item[0]))
     lines = [[address, spans(numbers), role] for address, (role, numbers) in order]
     return text_table(["recipient", "patches", "role"], lines, "lll", rule=False).splitlines()
@@ -366,7 +366,7 @@ def rows(table: dict[str, tuple[str, list[int]]]) -> list[str]:
 
 
 def check_spelling(site: Site) -> list[Finding]:
-    """codespell on the text and the added lines of the patches, on the cover letters and the documents."""
+    """Run codespell on messages and added lines of the patches, on cover letters and documents."""
     project = site.project
     program = analyse.program(project, "codespell")
     if not program:
@@ -385,43 +385,43 @@ def check_spelling(site: Site) -> list[Finding]:
             path = Path(work) / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        # from the folder above, and with no configuration of the user's
+        # from the folder above, and without the user's configuration
         done = run([program, "--disable-colors", "--quiet-level=3", "--config", os.devnull,
                     "--ignore-words-list", ",".join(words) or "no-such-word", "."],
                    cwd=Path(work), check=False)
-        said = misspelt(done.stdout)
-        if done.returncode and not said:
+        output = misspelt(done.stdout)
+        if done.returncode and not output:
             raise ToolError(f"codespell: {(done.stderr.strip() or 'no message').splitlines()[-1]}")
         for name in files:
-            if path_problems := [f"{line}: {text}" for file, line, text in said if file == name]:
+            if path_problems := [f"{line}: {text}" for file, line, text in output if file == name]:
                 findings.append(Finding("spelling", name, tuple(path_problems)))
     return findings or [Finding("spelling", f"{len(site.patches)} patches, "
                                             f"{len(files) - len(site.patches)} documents")]
 
 
 def read_words(project: Project) -> list[str]:
-    """Words of the field that codespell takes for others."""
+    """Technical words that codespell takes for misspelled ones."""
     return [word for word, in reasoned(project, WORDS, "a word")]
 
 
 def only_added(patch: str) -> str:
-    """The message and the added lines, the rest empty: the numbers of the lines stay."""
+    """The message and the added lines; other lines are empty, to keep the line numbers."""
     head, found, diff = patch.partition("\ndiff --git ")
     lines = [line[1:] if line.startswith("+") and not line.startswith("+++ ") else ""
              for line in (found + diff).split("\n")[1:]] if found else []
     return "\n".join([head, *lines])
 
 
-def misspelt(said: str) -> list[tuple[str, str, str]]:
-    """codespell's lines: file, line, what is wrong."""
+def misspelt(output: str) -> list[tuple[str, str, str]]:
+    """Parse the output of codespell: file, line, misspelling."""
     return [(file.removeprefix("./"), line, text) for file, line, text in
-            re.findall(r"^(\S+?):(\d+): (.* ==> .*)$", said, re.M)]
+            re.findall(r"^(\S+?):(\d+): (.* ==> .*)$", output, re.M)]
 
 
 # --- b4 ----------------------------------------------------------------------------------
 
 def check_b4(site: Site, group: Group) -> Finding:
-    """Enrol a branch and write the mails that would be sent; apply those."""
+    """Enrol a branch with b4, write the mails that it would send, and apply them."""
     project, linux = site.project, site.linux
     mails = site.out(group) / "mails"
     subject = f"{group.name} as mails, {project.show(mails)}"
@@ -438,16 +438,16 @@ def check_b4(site: Site, group: Group) -> Finding:
         who = git_identity(site, group)
         (home / "gitconfig").write_text(f"[user]\n\tname = {who['GIT_COMMITTER_NAME']}\n"
                                         f"\temail = {who['GIT_COMMITTER_EMAIL']}\n"
-                                        # without a mail server b4 wants a key to sign with
+                                        # without a mail server b4 requires a key to sign with
                                         "[sendemail]\n\tsmtpserver = /bin/false\n")
         (home / "cover").write_text(f"{title(text)}\n\n{split_cover(text)[1]}")
         env = {"GIT_CONFIG_GLOBAL": str(home / "gitconfig"), "GIT_CONFIG_NOSYSTEM": "1",
                "XDG_DATA_HOME": work, "XDG_CACHE_HOME": work, "XDG_CONFIG_HOME": work,
                "GIT_EDITOR": f"cp {home / 'cover'}", "EDITOR": f"cp {home / 'cover'}"}
-        git(linux, "branch", "-q", "-D", BRANCH, check=False)  # and what b4 has noted of it
+        git(linux, "branch", "-q", "-D", BRANCH, check=False)  # and b4's notes about it
         git(linux, "checkout", "-q", "-b", BRANCH, group.branch)
         try:
-            # check_checkpatch() asks checkpatch, and knows what it is wrong about
+            # check_checkpatch() runs checkpatch, with the list of false positives
             b4 = [program, "--offline-mode", "--no-interactive", "-c", "b4.prep-perpatch-check-cmd=true"]
             run([*b4, "prep", "--enroll", group.below], cwd=linux, env=env, input_text="")
             run([*b4, "prep", "--edit-cover"], cwd=linux, env=env, input_text="")
@@ -464,15 +464,15 @@ def check_b4(site: Site, group: Group) -> Finding:
 
 
 def mail_problems(mails: Path, count: int, words: str) -> list[str]:
-    """One mail a patch and the letter, numbered, with the same words before the number."""
+    """Check that there is a mail for each patch and the letter, with prefix and number in the subject."""
     found = sorted(mails.glob("*.eml"))
     if len(found) != count + 1:
-        return [f"b4 send wrote {len(found)} mails of {count} patches and a cover letter"]
+        return [f"b4 send wrote {len(found)} mails for {count} patches and a cover letter"]
     wrong = []
     for number, path in enumerate(found):
         subject = re.search(r"^Subject: (.*(?:\n[ \t].*)*)", path.read_text(errors="replace"), re.M)
         if not subject or f"[{words} {number:0{len(str(count))}}/{count}]" not in subject.group(1):
-            wrong.append(f"{path.name}: its subject does not say {words} {number} of {count}")
+            wrong.append(f"{path.name}: the subject has no {words} {number} of {count}")
     return wrong
 
 

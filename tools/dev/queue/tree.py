@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""build/linux from the patches (`make tree`), and the patches from it (`make export`)."""
+"""Writes build/linux from the patches (`make tree`), and the patches from it (`make export`)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .source import Base, fetch
 STATE = Path(".git/queue-state.json")
 SERIES_HEAD = "# The order of the queue, for quilt; written by `make export`.\n"
 
-# Everything that could make two exports of the same commits differ is fixed.
+# All options that would make two exports of the same commits differ are fixed.
 FORMAT_PATCH = (
     "-c", "core.abbrev=12", "-c", "diff.algorithm=myers", "-c", "core.quotepath=true",
     "format-patch", "-q", "-N", "--zero-commit", "--no-signature", "--no-base", "--no-thread",
@@ -45,12 +45,12 @@ FORMAT_PATCH = (
 
 @dataclass
 class State:
-    """What `make tree` or `make export` has seen last: patches and their commits."""
+    """The state after the last `make tree` or `make export`: patches and their commits."""
 
     base: str = ""
     kernel: str | None = None
     patches: list[list[str]] = field(default_factory=list)  # name, sha256, commit
-    updating_from: str = ""  # HEAD before an update that has not ended
+    updating_from: str = ""  # HEAD before an update that was interrupted
 
     @classmethod
     def load(cls, linux: Path) -> State | None:
@@ -68,7 +68,7 @@ class State:
 
 
 def read_series(project: Project) -> list[str]:
-    """The patches in their order; quilt's format with neither options nor folders."""
+    """The patches in their order: quilt's format, without options and folders."""
     if not project.series.is_file():
         return []
     names = []
@@ -77,7 +77,7 @@ def read_series(project: Project) -> list[str]:
         if not words:
             continue
         if len(words) > 1 or "/" in words[0]:
-            raise ToolError(f"series:{number}: '{line}' is more than the name of a patch")
+            raise ToolError(f"series:{number}: '{line}' is not just the name of a patch")
         names.append(words[0])
     return names
 
@@ -111,7 +111,7 @@ def make_tree(project: Project, kernel: str | None) -> None:
 
 def _create(project: Project, linux: Path, base: Base, kernel: str | None,
             patches: Sequence[Path]) -> None:
-    """Build it under another name and rename it when whole."""
+    """Create build/linux under another name, and rename it when it is complete."""
     new = linux.with_name(linux.name + ".new")
     shutil.rmtree(new, ignore_errors=True)
     check_out(project, new, base)
@@ -127,7 +127,7 @@ def _kernel_path(kernel: str | None) -> str | None:
 
 
 def check_out(project: Project, where: Path, base: Base) -> None:
-    """A git tree of the pristine base, on branch `queue`, with the tag `base`."""
+    """Create a git tree of the base, on branch `queue`, with the tag `base`."""
     need_space(project.build, 2500, "a kernel tree")
     progress = NamedProgress(f"check out linux {base.version}")
     where.parent.mkdir(parents=True, exist_ok=True)
@@ -186,11 +186,11 @@ def _update(project: Project, linux: Path, base: Base, kernel: str | None,
     git(linux, "tag", "-f", "base", base.commit)
     new.save(linux)
     say(f"{shown}: linux {base.version} and {len(patches)} patches, "
-        f"{len(patches) - keep} of them applied anew")
+        f"{len(patches) - keep} of them applied again")
 
 
 def _repair(linux: Path, state: State) -> None:
-    """Take back an update that was interrupted."""
+    """Undo an update that was interrupted."""
     if not state.updating_from:
         return
     (linux / ".git/index.lock").unlink(missing_ok=True)
@@ -203,41 +203,41 @@ def _repair(linux: Path, state: State) -> None:
 
 
 def apply(project: Project, linux: Path, state: State, patches: Sequence[Path]) -> None:
-    """git am, one patch at a time, so that a failure has a name."""
+    """Run git am one patch at a time, to name the patch that fails."""
     progress = NamedProgress("git am", len(patches))
     for number, path in enumerate(patches):
         done = git(linux, "-c", "commit.gpgsign=false", "am", "-q", "--keep-non-patch",
                    "--committer-date-is-author-date", "--no-3way", "--whitespace=nowarn", path,
                    check=False, env=QUEUE_IDENT)
         if done.returncode:
-            said = done.stdout + done.stderr
+            output = done.stdout + done.stderr
             git(linux, "am", "--abort", check=False)
-            raise ToolError(disk_full(linux) if NO_SPACE in said
-                             else explain_am(path, project.show(path), said))
+            raise ToolError(disk_full(linux) if NO_SPACE in output
+                             else explain_am(path, project.show(path), output))
         state.patches.append([path.name, sha256(path), git_out(linux, "rev-parse", "HEAD")])
         progress.update(number)
     if patches:
         progress.finish(f"{len(patches)} patches applied")
 
 
-def explain_am(path: Path, patch: str, said: str) -> str:
-    """Which patch, which file, which hunk."""
-    if found := re.search(r"patch failed: (\S+):(\d+)", said):
+def explain_am(path: Path, patch: str, output: str) -> str:
+    """The error of git am: patch, file and hunk."""
+    if found := re.search(r"patch failed: (\S+):(\d+)", output):
         name, line = found.groups()
         return (f"{patch} does not apply: {name}, the hunk at line {line}"
                 f"{_hunk(path, name, line)}")
-    if found := re.search(r"error: (\S+): (does not exist in index|already exists in \S+)", said):
+    if found := re.search(r"error: (\S+): (does not exist in index|already exists in \S+)", output):
         return f"{patch} does not apply: {found.group(1)} {found.group(2)}"
-    if found := re.search(r"corrupt patch at (?:\S+:|line )(\d+)", said):
+    if found := re.search(r"corrupt patch at (?:\S+:|line )(\d+)", output):
         return f"{patch} is damaged at line {found.group(1)}"
-    if "Patch is empty" in said or "format detection failed" in said:
-        return f"{patch} is no patch that git am can read"
-    told = [line for line in said.splitlines() if line.startswith(("error:", "fatal:"))]
-    return f"{patch} does not apply: {(told or [said.strip() or 'no message'])[0]}"
+    if "Patch is empty" in output or "format detection failed" in output:
+        return f"{patch} is not a patch that git am can read"
+    errors = [line for line in output.splitlines() if line.startswith(("error:", "fatal:"))]
+    return f"{patch} does not apply: {(errors or [output.strip() or 'no message'])[0]}"
 
 
 def _hunk(path: Path, name: str, line: str) -> str:
-    """The hunk's number in its file, as an editor of the patch counts them."""
+    """The number of the hunk in its file of the patch."""
     text = path.read_text(errors="replace")
     part = re.search(rf"^diff --git a/\S+ b/{re.escape(name)}$(.*?)(?=^diff --git |\Z)", text,
                      re.M | re.S)
@@ -253,7 +253,7 @@ def commits(linux: Path) -> list[str]:
 
 
 def format_patches(linux: Path, where: Path) -> list[Path]:
-    """base..HEAD as format-patch writes it, always the same bytes for the same commits."""
+    """Write base..HEAD with format-patch: always the same bytes for the same commits."""
     git(linux, *FORMAT_PATCH, "-o", where, "base..HEAD", env=PLAIN_GIT)
     return sorted(where.glob("*.patch"))
 
@@ -263,7 +263,7 @@ def export(project: Project) -> None:
     with locked(project.build / ".lock-tree"):
         state = State.load(linux)
         if state is None:
-            raise ToolError(f"{shown}: no tree of the queue there; `make tree` makes it")
+            raise ToolError(f"{shown}: no tree of the queue; run `make tree` first")
         _repair(linux, state)
         _exportable(linux, shown)
         mirror = mirrored(linux, "HEAD")
@@ -279,25 +279,25 @@ def export(project: Project) -> None:
         state.save(linux)
     say(f"{len(names)} patches and {len(mirror)} mirrored files, "
         f"{changed} of these files changed" if changed else
-        f"{len(names)} patches and {len(mirror)} mirrored files, all as they were")
+        f"{len(names)} patches and {len(mirror)} mirrored files, none changed")
 
 
 def _exportable(linux: Path, shown: str) -> None:
     for folder in ("rebase-apply", "rebase-merge"):
         if (linux / ".git" / folder).is_dir():
             raise ToolError(f"{shown} is in the middle of a rebase or am: "
-                             "finish it (git status says how) and export again")
+                             "finish it (see git status) and export again")
     if dirty := git(linux, "status", "--porcelain").stdout:
         raise ToolError(f"{shown} has uncommitted changes ({dirty.splitlines()[0][3:]}): "
                          "commit them, or remove them, and export again")
     if git(linux, "merge-base", "--is-ancestor", "base", "HEAD", check=False).returncode:
-        raise ToolError(f"{shown}: its HEAD does not stand on the base; rebase it onto `base`")
+        raise ToolError(f"{shown}: HEAD is not based on `base`; rebase it onto `base`")
     if git_out(linux, "rev-list", "--merges", "base..HEAD"):
-        raise ToolError(f"{shown} has a merge: a queue is a line, rebase it onto `base`")
+        raise ToolError(f"{shown} has a merge commit: rebase it onto `base`, as a queue is linear")
     for line in git_out(linux, "log", "--format=%h %s", "base..HEAD").splitlines():
         if re.match(r"\w+ (fixup|squash|amend)!", line):
-            raise ToolError(f"{shown} has an unfinished fixup ({line}): "
-                             "`git rebase -i --autosquash base` there, then export again")
+            raise ToolError(f"{shown} has a fixup that is not squashed ({line}): "
+                             "run `git rebase -i --autosquash base` there, then export again")
 
 
 def _write_patches(project: Project, new: Sequence[Path]) -> int:
@@ -321,7 +321,7 @@ SNIPPET = "MAINTAINERS-snippet"
 
 
 def mirrored(linux: Path, commit: str) -> dict[str, tuple[int, bytes]]:
-    """What the project shows of the queue's own files: path here -> mode, content.
+    """The mirrored files of the queue: path in the checkout -> mode, content.
 
     Only files that the queue adds: those that it changes are others' text.
     """
@@ -346,7 +346,7 @@ def _blob(linux: Path, blob: str) -> bytes:
 
 
 def maintainers_snippet(linux: Path, commit: str) -> str:
-    """The entries that the queue adds to MAINTAINERS, each whole.
+    """The entries that the queue adds to MAINTAINERS, each complete.
 
     The list is sorted, so a diff may begin an entry with the blank line before
     it or with the last lines of its neighbour; entries are compared whole.
@@ -366,7 +366,7 @@ def _entries(text: str) -> list[str]:
 
 
 def mirror_here(project: Project) -> set[str]:
-    """The files of the checkout that are mirrors."""
+    """The mirrored files of the checkout."""
     found = set()
     for top in ("Documentation", *(f"selftests/{name}" for name in KSELFTESTS)):
         for path in (project.root / top).rglob("*"):
@@ -380,13 +380,13 @@ def mirror_here(project: Project) -> set[str]:
 
 
 def _no_stray(project: Project, mirror: dict[str, tuple[int, bytes]]) -> None:
-    """A file that only the checkout has would be lost: refuse, unless git has it."""
+    """Raise ToolError for a file that only the checkout has and that git does not have: export would delete it."""
     for path in sorted(mirror_here(project) - mirror.keys()):
         tracked = git(project.root, "ls-files", "--error-unmatch", path, check=False)
         changed = git(project.root, "status", "--porcelain", "--", path, check=False).stdout
         if tracked.returncode or changed:
             raise ToolError(f"{path} is not in build/linux and not committed here: add it to "
-                             "a patch there, or remove it (mirrors are written by `make export`)")
+                             "a patch there, or remove it (`make export` writes these files)")
 
 
 def _write_mirror(project: Project, mirror: dict[str, tuple[int, bytes]]) -> int:
@@ -400,11 +400,11 @@ def _write_mirror(project: Project, mirror: dict[str, tuple[int, bytes]]) -> int
 
 
 def compare_mirror(project: Project, linux: Path, commit: str) -> list[str]:
-    """What differs between the mirrored files here and a tree: one line each."""
+    """The differences between the mirrored files of the checkout and a tree."""
     mirror = mirrored(linux, commit)
     here = mirror_here(project)
-    wrong = [f"{path}: in the tree, not here" for path in sorted(mirror.keys() - here)]
-    wrong += [f"{path}: here, not in the tree" for path in sorted(here - mirror.keys())]
+    wrong = [f"{path}: in the tree, but not in the checkout" for path in sorted(mirror.keys() - here)]
+    wrong += [f"{path}: in the checkout, but not in the tree" for path in sorted(here - mirror.keys())]
     for path in sorted(here & mirror.keys()):
         mode, data = mirror[path]
         file = project.root / path
@@ -416,14 +416,14 @@ def compare_mirror(project: Project, linux: Path, commit: str) -> list[str]:
 
 
 def refuse_to_lose(project: Project) -> None:
-    """Raise when build/linux has work that nothing else has."""
+    """Raise ToolError if build/linux has work that is not exported."""
     linux, shown = project.linux, project.show(project.linux)
     state = State.load(linux)
     if state is None:
         raise ToolError(f"{shown} was not made by `make tree`: move it away first")
     if git_out(linux, "status", "--porcelain"):
-        raise ToolError(f"{shown} has uncommitted changes: commit and export them first "
-                         "(or FORCE=1)")
+        raise ToolError(f"{shown} has uncommitted changes: commit and export them first, "
+                         "or use FORCE=1 to lose them")
     if git_out(linux, "rev-parse", "HEAD") != state.head:
-        raise ToolError(f"{shown} has commits that are not exported: `make export` first "
-                         "(or FORCE=1)")
+        raise ToolError(f"{shown} has commits that are not exported: run `make export` first, "
+                         "or use FORCE=1 to lose them")

@@ -30,15 +30,15 @@ from .source import fetch
 from .stamps import Stamps
 from .tree import SNIPPET, compare_mirror, format_patches, queue_patches
 
-# Pages of results: the folders whose code they depend on, and the command that regenerates them.
+# Pages with results: the folders whose code they depend on, and the command that regenerates them.
 PAGES = {"Documentation/queue/evaluation.md": (SCHEDULING, "make evaluation pages"),
          "Documentation/queue/coverage.md": (COVERED, "make coverage COVERAGE_ARGS=--write"),
-         "Documentation/queue/disk-judge.md": (DISK_MODEL, "tools/testbed/disk/disk judge --write")}
-NO_REASON = "**no reason**"  # of a branch that no test takes, in coverage.md
+         "Documentation/queue/disk-validation.md": (DISK_MODEL, "tools/testbed/disk/disk validate --write")}
+NO_REASON = "**no reason**"  # in coverage.md, for a branch that no test takes
 
 
 def verify(project: Project, kernel: str | None, again: bool = False) -> list[Finding]:
-    """Make all checks. @again: of the slow ones those too that passed before."""
+    """Run all checks. @again: also the slow ones that have passed before."""
     files = measured("series", "series and patches/", series_problems, project)
     if not files.ok:
         return [files]
@@ -67,48 +67,48 @@ def verify(project: Project, kernel: str | None, again: bool = False) -> list[Fi
 
 
 def cut_findings(project: Project, linux: Path, patches: Sequence[Path]) -> list[Finding]:
-    """Of each series that is sent, what keeps it from applying to what it stands on."""
+    """Check that each series applies to the series that it depends on."""
     try:
         return group_findings("groups", linux, read_groups(project, patches))
     except ToolError as error:
-        return [Finding("groups", "could not be read", (str(error),))]
+        return [Finding("groups", "cannot be read", (str(error),))]
 
 
 def page_findings(project: Project) -> list[Finding]:
-    """Which pages have results of other code than the patches': an error only when the series are sent."""
+    """Check whether the results of pages are of the current code: an error only before the series are sent."""
     return [measured("page", page, page_problems, project, page, *how) for page, how in PAGES.items()]
 
 
 def page_problems(project: Project, name: str, folders: tuple[str, ...], command: str) -> list[str]:
-    """Whether a page has results of other code than that of the patches, or a branch without a reason."""
+    """Check that the results of a page are of the current code, and that no row lacks a reason."""
     page = project.root / name
     if not page.is_file():
         return []
     text = page.read_text()
     line = of_patches(code_id(project.root, folders), *folders)
-    problems = [] if line in text.splitlines() else [f"stale, it is not '{line[:-1]}': `{command}` regenerates it"]
+    problems = [] if line in text.splitlines() else [f"out of date, '{line[:-1]}' expected: run `{command}`"]
     if number := text.count(NO_REASON):
-        problems.append(f"{number} rows have '{NO_REASON}': test them, or say in tools/dev/coverage/reasons.toml why "
-                        f"not; then `{command}`")
+        problems.append(f"{number} rows have '{NO_REASON}': test them, or add a reason to "
+                        f"tools/dev/coverage/reasons.toml; then run `{command}`")
     return problems
 
 
 def option_problems(project: Project, linux: Path) -> list[str]:
-    """Options that the fragments set for the queue and that it does not have."""
+    """The options that the queue's fragments set and the queue does not add."""
     return [f"CONFIG_{name}: no patch of the queue adds it" for name in sorted(unknown_options(project, linux))]
 
 
 def export_problems(project: Project, linux: Path, patches: Sequence[Path]) -> list[str]:
-    """Patches that make export would write in another way."""
+    """The patches that `make export` would write differently."""
     with tempfile.TemporaryDirectory(dir=project.build) as work:
         new = {path.name: path.read_bytes() for path in format_patches(linux, Path(work))}
     old = {path.name: path.read_bytes() for path in patches}
-    return [f"patches/{name}: make export writes it differently (`make tree export` mends it)"
+    return [f"patches/{name}: make export writes it differently (`make tree export` fixes it)"
             for name in sorted(new.keys() | old.keys()) if new.get(name) != old.get(name)]
 
 
 def quilt_problems(project: Project, linux: Path, patches: Sequence[Path]) -> list[str]:
-    """quilt push -a --fuzz=0 on the files that the queue touches, and the same result."""
+    """Check that quilt push -a --fuzz=0 makes the same files as git am."""
     if not patches:
         return []
     if not shutil.which("quilt"):
@@ -127,12 +127,12 @@ def quilt_problems(project: Project, linux: Path, patches: Sequence[Path]) -> li
         done = run(["quilt", "--quiltrc=-", "push", "-a", "--fuzz=0"], cwd=where, check=False,
                    env={"LC_ALL": "C", "QUILT_PATCHES": "patches", "QUILT_SERIES": "series"})
         if done.returncode:
-            said = (done.stdout + done.stderr).splitlines()
-            patch = [line for line in said if line.startswith("Applying patch ")]
-            wrong = [line for line in said if "FAILED" in line or "can't find file" in line]
+            output = (done.stdout + done.stderr).splitlines()
+            patch = [line for line in output if line.startswith("Applying patch ")]
+            wrong = [line for line in output if "FAILED" in line or "can't find file" in line]
             return [f"{(patch or ['?'])[-1].removeprefix('Applying patch ')}: "
-                    f"{(wrong or said or ['no message'])[0]}"]
-        return [f"{name}: quilt makes another file of it than git am" for name in touched
+                    f"{(wrong or output or ['no message'])[0]}"]
+        return [f"{name}: quilt and git am make different files" for name in touched
                 if _content(where / name) != _blob_at(linux, f"HEAD:{name}")]
 
 

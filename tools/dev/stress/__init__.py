@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The stress run: what is turned, how it is run, and what became of it."""
+"""The stress test: knobs, runner and result."""

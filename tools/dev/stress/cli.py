@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The command line of the stress run."""
+"""The command line of the stress test."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from tools.base.progress import Progress
 from .result import table
 from .run import FLAVOURS, run_stress
 
-SAY_S = 30
+PROGRESS_S = 30
 
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="stress",
-        description="Everything at once on CFQ in a booted kernel: I/O of all kinds, reservations, files, "
-        "schedulers, tunables, disks that come and go, a CPU that does, traces, and injected faults; "
+        description="Stress CFQ in a booted kernel with everything at once: I/O of all kinds, reservations, files, "
+        "schedulers, tunables, disks and a CPU that are added and removed, traces, and injected faults; "
         "data is verified at the end.",
-        epilog="Exit codes: 0 all held; 1 data is wrong, something failed that may not, the kernel complains or "
-        "stands still; 2 nothing was run; 130 interrupted.",
+        epilog="Exit codes: 0 all checks passed; 1 wrong data, an unexpected error, a warning of the kernel, or "
+        "stalled I/O; 2 nothing was run; 130 interrupted.",
     )
     parser.add_argument("--minutes", type=arguments.seconds, default=20.0, metavar="M",
-                        help="of stress, beside booting and looking at what is left (default: 20)")
+                        help="duration, without boot and final checks (default: 20)")
     parser.add_argument("--seed", type=int, default=1, metavar="S",
-                        help="of what each actor draws; how they meet is never the same (default: 1)")
+                        help="seed of each actor; how they interleave always differs (default: 1)")
     parser.add_argument("--flavour", choices=FLAVOURS, default="debug",
-                        help="of the kernel; only debug injects faults of memory and I/O (default: debug)")
+                        help="kernel to boot; only debug injects faults of memory and I/O (default: debug)")
     parser.add_argument("--kernel", type=Path, metavar="BZIMAGE",
-                        help="another kernel (default: that of the flavour)")
+                        help="another kernel to boot (default: that of the flavour)")
     parser.add_argument("--out", type=Path, default=BUILD / "runs" / "stress", metavar="DIR",
-                        help="where console, tables and counts are left (default: build/runs/stress)")
-    parser.add_argument("--json", action="store_true", help="the result for a program")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+                        help="folder for console, tables and counts (default: build/runs/stress)")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
     return parser
 
 
@@ -51,14 +51,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def stress(args: argparse.Namespace) -> int:
     seconds = max(1, round(args.minutes * 60))
-    progress = Progress(args.quiet, SAY_S)
+    progress = Progress(args.quiet, PROGRESS_S)
 
-    def tell(phase: str, at: int, requests: int) -> None:
+    def report(phase: str, at: int, requests: int) -> None:
         doing = {"run": f"{at} of {seconds} s", "end": "ending", "verify": "verifying"}.get(phase, phase)
         progress.show(f"stress: {doing}, {requests} requests")
 
     try:
-        outcome = run_stress(args.flavour, seconds, args.seed, args.out, image=args.kernel, tell=tell)
+        outcome = run_stress(args.flavour, seconds, args.seed, args.out, image=args.kernel, report=report)
     except cli.ToolError as error:
         raise cli.ToolError(str(error), cli.EXIT_USAGE) from None
     finally:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the knobs of the guest turn: paths, values, and the errors that are no faults there."""
+"""The knobs of the guest: paths, values, and the errors that are expected."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from dataclasses import dataclass, field
 NULLB = "/sys/kernel/config/nullb"
 DEBUG = "/sys/kernel/debug"
 
-# Disks that are there all the time, and those that come and go.
+# Permanent disks, and those that are created and removed.
 DISKS = ("clean", "files", "turns", "faulty")
 COMING = ("comes0", "comes1")
 SCHEDULERS = ("none", "mq-deadline", "bfq", "cfq")
-# Not where the number of hardware queues changes: who has still to run one that is gone
-# asks kyber for work, which looks for what it has freed with that (kyber_has_work(), in
-# the base; an oops once in dozens of runs).
+# kyber only on disks whose number of hardware queues does not change: running a removed queue calls
+# kyber_has_work(), which uses freed memory (in the base; an oops once in dozens of runs).
 OF_COMING = (*SCHEDULERS, "kyber")
 
-# Documentation/block/cfq-iosched.rst, "Tunables". Where the rest of the range would only
-# make the disk stand still, part of it.
+# Documentation/block/cfq-iosched.rst, "Tunables". Only a part of the range where the rest would stall
+# the disk.
 CFQ: dict[str, list[str]] = {
     "slice_sync_ms": ["100", "1..300"],
     "slice_async_rq": ["1..1000"],
@@ -35,7 +34,7 @@ CFQ: dict[str, list[str]] = {
                      "100000 1 100000 1 100000 1 100000 1"],
 }
 
-# Some of the others' files, so that they are not idle either.
+# Some tunables of other schedulers.
 OTHER: dict[str, list[str]] = {
     "read_expire": ["1..1000"],
     "write_expire": ["1..1000"],
@@ -53,7 +52,7 @@ OPERATIONS = ("0", "1", "1", "read,write", "lookup,create,open", "fsync", "trunc
 
 @dataclass(frozen=True)
 class Knob:
-    """A file of the kernel that is written to."""
+    """A file of the kernel to write to."""
 
     path: str
     values: tuple[str, ...]
@@ -65,7 +64,7 @@ class Knob:
 
 @dataclass(frozen=True)
 class Table:
-    """Knobs that one process turns, one every `mean_ms` on average."""
+    """The knobs of one process, which writes to one every `mean_ms` on average."""
 
     mean_ms: int
     knobs: list[Knob] = field(default_factory=list)
@@ -74,9 +73,9 @@ class Table:
         return "\n".join([f"# {self.mean_ms * slower}", *(knob.line() for knob in self.knobs)]) + "\n"
 
 
-# A scheduler that is set while the hardware queues change.
+# Expected while the hardware queues change.
 BUSY = ("EBUSY",)
-# A disk that is not there, not yet or no more.
+# Expected for a disk that does not exist, yet or any more.
 GONE = ("ENOENT", "ENODEV", "EINVAL", "EBUSY", "ENOMEM", "EACCES")
 
 
@@ -95,7 +94,7 @@ def queues() -> Table:
         knobs += [
             Knob(f"/sys/block/{disk}/queue/{name}", values, (*allowed, *gone))
             for name, values, allowed in (
-                # Without a scheduler there are no more than the driver has.
+                # EINVAL: without a scheduler the limit is the driver's
                 ("nr_requests", ("256", "4..512", "4..32"), ("EBUSY", "EINVAL")),
                 ("async_depth", ("1..512",), ("EINVAL",)),
                 ("rotational", ("0", "1", "1"), ()),
@@ -111,7 +110,7 @@ def queues() -> Table:
 
 
 def tunables() -> Table:
-    """A scheduler may be another one by the time its file is written."""
+    """The scheduler may have changed before its file is written."""
     gone = ("ENOENT", "ENODEV", "EACCES")
     return Table(30, [
         Knob(f"/sys/block/{disk}/queue/iosched/{name}", tuple(values),
@@ -124,13 +123,13 @@ def cpus() -> Table:
 
 
 def hardware_queues() -> Table:
-    """They need memory, which may fail."""
+    """Changing their number needs memory, which may fail."""
     return Table(2000, [Knob(f"{NULLB}/{disk}/submit_queues", ("1", "2"), ("ENOMEM",))
                         for disk in ("clean", "turns", "faulty")])
 
 
 def traces() -> Table:
-    """Static keys change with it: each change makes the emulator translate all again."""
+    """Rare: a change switches static keys, and QEMU translates all code again."""
     knobs = []
     for disk in ("clean", "files", "turns"):
         knobs.append(Knob(f"/sys/block/{disk}/trace/vfs", OPERATIONS))
@@ -138,7 +137,7 @@ def traces() -> Table:
 
 
 def faults(injected: bool) -> Table:
-    """Of the disk `faulty` alone; bad blocks need no fault injection."""
+    """Faults of the disk `faulty` only; bad blocks require no fault injection."""
     knobs = [Knob(f"{NULLB}/faulty/badblocks", ("+64-71", "-64-71", "+4096-4200", "-0-32767"), ("EINVAL",))]
     if injected:
         knobs += [

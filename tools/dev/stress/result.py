@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What became of a run, from what the guest left and what its kernel said."""
+"""The result of a run, from the guest's files and its kernel's messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RACE = re.compile(r"BUG: KCSAN: ")
 
 @dataclass
 class Action:
-    """How often an actor did something, and with what result."""
+    """The number of times that an actor did something, with the result."""
 
     actor: str
     action: str
@@ -36,15 +36,15 @@ class Action:
 
 @dataclass
 class Outcome:
-    """A run."""
+    """The result of a run."""
 
     seed: int
     flavour: str
     seconds: float
     actions: list[Action] = field(default_factory=list)
     requests: int = 0
-    wrong: list[str] = field(default_factory=list)  # what makes it a failure
-    reports: list[str] = field(default_factory=list)  # of the kernel
+    wrong: list[str] = field(default_factory=list)  # reasons of a failure
+    reports: list[str] = field(default_factory=list)  # warnings of the kernel
     foreign_races: int = 0  # found by KCSAN in code that is not the queue's
 
     @property
@@ -56,7 +56,7 @@ class Outcome:
 
 
 def read_counts(folder: Path) -> tuple[list[Action], list[str]]:
-    """What the actors counted, and what they found wrong."""
+    """The counts of the actors, and the errors that they found."""
     actions, wrong = [], []
     for path in sorted(folder.glob("*")):
         if path.suffix == ".err":
@@ -71,7 +71,7 @@ def read_counts(folder: Path) -> tuple[list[Action], list[str]]:
 
 
 def split_reports(reports: Iterable[str]) -> tuple[list[str], int]:
-    """Reports that count, and the number of races that are not the queue's."""
+    """The reports to fail for, and the number of races that are not the queue's."""
     own, foreign = [], 0
     for line in reports:
         if RACE.search(line) and not OWN.search(line):
@@ -82,18 +82,18 @@ def split_reports(reports: Iterable[str]) -> tuple[list[str], int]:
 
 
 def read_outcome(out: Path, outcome: Outcome) -> None:
-    """Fill in what the guest left in its folder."""
+    """Fill in the results from the guest's folder."""
     outcome.actions, wrong = read_counts(out / "counts")
     end = out / "end"
     if not end.is_file():
-        wrong.append("the guest did not come to its end")
+        wrong.append("the guest did not finish")
     else:
         wrong += [line for line in end.read_text(errors="replace").splitlines() if line != "good"]
     progress = parse_progress(out / "progress")
     outcome.requests = progress[2] if progress else 0
     outcome.wrong += wrong
     if not any(action.is_done for action in outcome.actions) and not outcome.wrong:
-        outcome.wrong.append("nothing was done")
+        outcome.wrong.append("no actor did anything")
 
 
 def parse_progress(path: Path) -> tuple[str, int, int] | None:
@@ -106,7 +106,7 @@ def parse_progress(path: Path) -> tuple[str, int, int] | None:
 
 
 def failures(outcome: Outcome) -> list[str]:
-    """A line for each thing that makes the run a failure; of the kernel's, the first 20."""
+    """A line for each reason of a failure; of the kernel's warnings the first 20."""
     return [*(f"wrong: {line}" for line in outcome.wrong),
             *(f"kernel: {line}" for line in outcome.reports[:20])]
 
@@ -129,7 +129,7 @@ def table(outcome: Outcome) -> list[str]:
     lines.append(
         f"stress: seed {outcome.seed}, {outcome.flavour}, {outcome.seconds:.0f} s, {outcome.requests} requests, "
         f"{sum(a.count for a in outcome.actions if a.is_done)} actions, "
-        f"{len(outcome.reports)} kernel reports: {'all held' if outcome.ok else 'FAILED'}")
+        f"{len(outcome.reports)} kernel reports: {'all checks passed' if outcome.ok else 'FAILED'}")
     return lines
 
 

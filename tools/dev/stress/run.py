@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Boots a kernel and runs everything at once in it."""
+"""Boots a kernel and runs the stress test in it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ PROGRAMS = BUILD / "stress"
 FLAVOURS = ("plain", "debug", "kcsan")
 PROGRESS_S = 1.0
 
-Tell = Callable[[str, int, int], None]
+Report = Callable[[str, int, int], None]
 
 
 def build_programs() -> None:
-    """Static: they are started again and again, and their pages stay in memory."""
+    """Build the guest's programs, static: they start often, and their pages stay in memory."""
     for name in ("worker", "knobs"):
         build_static(GUEST / f"{name}.c", PROGRAMS)
     build_bwctl()
@@ -31,44 +31,44 @@ def build_programs() -> None:
 
 
 def prepare(out: Path, flavour: str) -> None:
-    """What the guest needs in its folder; what an earlier run left is removed."""
+    """Prepare the guest's folder, and remove the files of an earlier run."""
     for name in ("counts", "tables", "programs"):
         shutil.rmtree(out / name, ignore_errors=True)
     for name in ("progress", "exits", "end", "kmemleak"):
         (out / name).unlink(missing_ok=True)
     (out / "tables").mkdir(parents=True)
     (out / "programs").mkdir()
-    for name, turned in tables(flavour == "debug").items():
-        (out / "tables" / name).write_text(turned.text(1 if flavour == "plain" else 3))
+    for name, table in tables(flavour == "debug").items():
+        (out / "tables" / name).write_text(table.text(1 if flavour == "plain" else 3))
     for path in (PROGRAMS / "worker", PROGRAMS / "knobs", BUILD / "bwctl/bwctl"):
         shutil.copy(path, out / "programs")
 
 
 class _ProgressReader(threading.Thread):
-    """Passes the guest's progress on while it runs."""
+    """Reports the guest's progress while it runs."""
 
-    def __init__(self, path: Path, tell: Tell) -> None:
+    def __init__(self, path: Path, report: Report) -> None:
         super().__init__(daemon=True)
-        self.path, self.tell = path, tell
+        self.path, self.report = path, report
         self.ended = threading.Event()
 
     def run(self) -> None:
         while not self.ended.wait(PROGRESS_S):
             if found := parse_progress(self.path):
-                self.tell(*found)
+                self.report(*found)
 
 
 def run_stress(flavour: str, seconds: int, seed: int, out: Path, *, image: Path | None = None,
-               tell: Tell | None = None) -> Outcome:
-    """One run; whatever is wrong is in the outcome."""
+               report: Report | None = None) -> Outcome:
+    """Run once; errors are in the outcome."""
     build_programs()
     out.mkdir(parents=True, exist_ok=True)
     prepare(out, flavour)
     slow = 1 if flavour == "plain" else 3
-    reader = _ProgressReader(out / "progress", tell or (lambda *_: None))
+    reader = _ProgressReader(out / "progress", report or (lambda *_: None))
     reader.start()
     try:
-        # Beside the time that it has: booting, ending, looking at what is left.
+        # more than the run time: for boot, end and final checks
         result = run(str(GUEST / "run"), flavour=flavour, kernel=image or named_kernel(flavour), cpus=2,
                      memory="1G" if flavour == "plain" else "1500M",
                      timeout=seconds / 0.9 + 600 * slow, out=out, append=parameters(flavour),

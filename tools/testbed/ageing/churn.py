@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Churn lists: what was created, changed and deleted in a directory tree, version by version.
+"""Churn lists: the files that are created, changed and deleted in a directory tree, version by version.
 
-A list is text, a line each:
+A list is text, with lines of these forms:
 
     ageing churn 1            first line; # begins a comment line
-    version v2                what follows leads to this version of the tree
-    dir drivers/net           the directory of the names below, from the tree's root (".", as after `version`)
+    version v2                the following lines lead to this version of the tree
+    dir drivers/net           directory of the following names, from the tree's root (".", also after `version`)
     - old.c                   deleted
     + 1834 new.c              created, with this size in bytes
-    = 1902 driver.c           changed: deleted, and created anew with this size
+    = 1902 driver.c           changed: deleted, and created again with this size
 
-The order of lines is that of the operations. Names are bytes of which all but letters, digits and usual signs
-are written as in a URL (%20). A directory is there as long as files are in it.
+Operations are in the order of the lines. Names are bytes; special ones are written as in a URL (%20). A directory
+exists as long as it has files.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LINE = re.compile(r"(?P<deleted>-) (?P<gone>\S+)|(?P<kind>[+=]) (?P<size>\d{1,1
 
 
 class Operation(NamedTuple):
-    """@path: from the tree's root; @size: in bytes, of what was created or changed."""
+    """@path: from the tree's root; @size: bytes of the file that is created or changed."""
 
     kind: str
     path: str
@@ -43,14 +43,14 @@ class Operation(NamedTuple):
 
 @dataclass
 class Version:
-    """A name, and the operations that lead to it from the version before."""
+    """A version: its name, and the operations that lead to it from the version before."""
 
     name: str
     operations: list[Operation] = field(default_factory=list)
 
 
 class Count(NamedTuple):
-    """Of a version: files created and deleted (a change is one of each), then what is there; bytes are of files."""
+    """The counts of a version: files created and deleted (a change counts as both), then the contents of the tree."""
 
     version: str
     created: int
@@ -61,24 +61,24 @@ class Count(NamedTuple):
 
 
 def parents(path: str) -> Iterator[str]:
-    """The directories that a path is in, the innermost first; the root is not among them."""
+    """The directories that contain a path, the innermost first, without the root."""
     while "/" in path:
         path = path.rpartition("/")[0]
         yield path
 
 
 class Tree:
-    """Which files there are: the model that a replayed tree has to equal."""
+    """The files of a tree: the model that a replayed tree must equal."""
 
     def __init__(self) -> None:
         self.files: dict[str, int] = {}
         self.inside: Counter[str] = Counter()  # files below each directory
 
     def take(self, operation: Operation) -> None:
-        """Raises ValueError for what cannot be done to this tree."""
+        """Apply an operation; raises ValueError if it is impossible."""
         kind, path, size = operation
         if (kind == CREATED) == (path in self.files):
-            raise ValueError(f"{path} is {'already' if kind == CREATED else 'not'} there")
+            raise ValueError(f"{path} {'exists already' if kind == CREATED else 'does not exist'}")
         if kind == CREATED:
             self._enter(path)
         if kind == DELETED:
@@ -92,7 +92,7 @@ class Tree:
 
     def _enter(self, path: str) -> None:
         if not all(part not in ("", ".", "..") for part in path.split("/")) or "\0" in path:
-            raise ValueError(f"{path!r} is no path inside a tree")
+            raise ValueError(f"{path!r} is not a path within the tree")
         if path in self.inside:
             raise ValueError(f"{path} is a directory")
         for parent in parents(path):
@@ -101,12 +101,12 @@ class Tree:
             self.inside[parent] += 1
 
     def directories(self) -> int:
-        """With the root."""
+        """The number of directories, including the root."""
         return len(self.inside) + 1
 
 
 def sizes(versions: Sequence[Version]) -> Iterator[dict[str, int]]:
-    """The files of each version and their bytes; one dictionary, which changes."""
+    """The files of each version and their bytes, in one dictionary that changes."""
     tree = Tree()
     for version in versions:
         for operation in version.operations:
@@ -115,7 +115,7 @@ def sizes(versions: Sequence[Version]) -> Iterator[dict[str, int]]:
 
 
 def counts(versions: Sequence[Version]) -> list[Count]:
-    """Raises ValueError where an operation does not fit."""
+    """The counts of each version; raises ValueError for an impossible operation."""
     tree = Tree()
     found = []
     for version in versions:
@@ -129,9 +129,9 @@ def counts(versions: Sequence[Version]) -> list[Count]:
 
 
 def differences(before: dict[str, tuple[str, int]], after: dict[str, tuple[str, int]]) -> list[Operation]:
-    """What leads from one tree to another, each a path's contents (any name for them) and bytes.
+    """The operations that lead from one tree to another; a tree maps a path to contents (any ID) and bytes.
 
-    In the order of a checkout: first what is deleted, then the rest, both by path.
+    They are in the order of a checkout: first deletions, then the rest, both by path.
     """
     gone = [Operation(DELETED, path) for path in sorted(before.keys() - after.keys(), key=os.fsencode)]
     return gone + [
@@ -149,7 +149,7 @@ def _unquoted(text: str) -> str:
 
 
 def text(versions: Iterable[Version], comments: Sequence[str] = ()) -> str:
-    """A list as a file has it; each comment is one line."""
+    """The text of a list; each comment is one line."""
     lines = [HEADER, *(f"# {comment}" for comment in comments)]
     for version in versions:
         lines.append(f"version {_quoted(version.name)}")
@@ -164,7 +164,7 @@ def text(versions: Iterable[Version], comments: Sequence[str] = ()) -> str:
 
 
 def parse(lines: Iterable[str], where: str) -> list[Version]:
-    """The versions of a list. Raises ToolError with @where and the line for what is none."""
+    """Parse a list; raises ToolError with @where and the line if it is not valid."""
     versions: list[Version] = []
     tree, folder = Tree(), ROOT
     for number, raw in enumerate(lines, 1):
@@ -173,7 +173,7 @@ def parse(lines: Iterable[str], where: str) -> list[Version]:
         try:
             if number == 1:
                 if line != HEADER:
-                    raise ValueError(f"a churn list begins with '{HEADER}'; `ageing churn` makes one")
+                    raise ValueError(f"a churn list begins with '{HEADER}'; `ageing churn` writes one")
             elif word == "version" and rest:
                 versions.append(Version(_unquoted(rest)))
                 folder = ROOT
@@ -182,31 +182,31 @@ def parse(lines: Iterable[str], where: str) -> list[Version]:
             elif line and word != "#":
                 operation = _operation(line, folder)
                 if not versions:
-                    raise ValueError("no version begins before it")
+                    raise ValueError("there is no `version` line before it")
                 tree.take(operation)
                 versions[-1].operations.append(operation)
         except ValueError as error:
             raise ToolError(f"{where}:{number}: {error}", EXIT_USAGE) from None
     if not versions:
-        raise ToolError(f"{where}: no version in it", EXIT_USAGE)
+        raise ToolError(f"{where}: the list has no version", EXIT_USAGE)
     return versions
 
 
 def _operation(line: str, folder: str) -> Operation:
     match = _LINE.fullmatch(line)
     if not match:
-        raise ValueError(f"'{line[:60]}' is no line of a churn list")
+        raise ValueError(f"'{line[:60]}' is not a line of a churn list")
     name = _unquoted(match["gone"] or match["name"])
     path = name if folder == ROOT else f"{folder}/{name}"
     return Operation(match["kind"] or DELETED, path, int(match["size"] or 0))
 
 
 def read(path: Path) -> list[Version]:
-    """The versions of a list in a file."""
+    """Read a list from a file."""
     try:
         with path.open(encoding="ascii") as lines:
             return parse(lines, str(path))
     except UnicodeDecodeError:
-        raise ToolError(f"{path}: no churn list: `ageing churn` makes one", EXIT_USAGE) from None
+        raise ToolError(f"{path}: not a churn list; `ageing churn` writes one", EXIT_USAGE) from None
     except OSError as error:
         raise ToolError(f"{path}: {error.strerror}", EXIT_USAGE) from None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Make a file system old: lists of what was created and deleted, their replay, and where it left the files."""
+"""Age a file system: lists of created and deleted files, their replay, and the resulting layout."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EVERY_VERSION = 24
 
 
 def natural(text: str) -> int:
-    """A whole number from 0 on."""
+    """A whole number of 0 or more."""
     value = int(text)
     if value < 0:
         raise ValueError
@@ -102,31 +102,32 @@ def parser() -> argparse.ArgumentParser:
         prog="ageing", description=__doc__,
         epilog="Exit codes: 0 done; 1 failed (no space, an error of the disk); 2 nothing was done; 130 interrupted.")
     sub = top.add_subparsers(required=True, metavar="ACTION")
-    _churn_options(sub.add_parser("churn", help="write a churn list, and print what each of its versions does"))
+    _churn_options(sub.add_parser("churn", help="write a churn list, and print the counts of each version"))
     _apply_options(sub.add_parser(
         "apply", help="replay a list on a new file system",
         description="Replay a list on a new, mounted file system: media files alone; checkouts of the last version; "
-        "trees, version by version, with files that grow between them; large files until it is full; checkouts again. "
-        "Interrupted, the same command goes on."))
+        "trees, version by version, with files that grow in between; large files until it is full; checkouts again. "
+        "After an interruption the same command continues."))
     _layout_options(sub.add_parser(
-        "layout", help="how far apart inodes, data and directories are", description="Distances on the device between "
-        "what belongs together, as distributions, on mounted ext4 (as root, who may read the device) and xfs."))
+        "layout", help="measure distances between inodes, data and directories", description="Measure the distances on "
+        "the device between related blocks, on mounted ext4 (as root, to read the device) and XFS."))
     for one in sub.choices.values():
-        one.add_argument("--json", action="store_true", help="for programs")
+        one.add_argument("--json", action="store_true", help="print the result as JSON")
     return top
 
 
 def _churn_options(one: argparse.ArgumentParser) -> None:
     source = one.add_mutually_exclusive_group(required=True)
-    source.add_argument("--git", type=Path, metavar="REPO", help="a list out of a git repository")
-    source.add_argument("--seed", type=natural, metavar="N", help="a list out of a seed, with the published figures")
+    source.add_argument("--git", type=Path, metavar="REPO", help="make the list from a git repository")
+    source.add_argument("--seed", type=natural, metavar="N",
+    help="make the list from a seed, with the numbers of the paper")
     one.add_argument("--scale", type=float, default=1, metavar="F",
-                     help="with --seed: of the number of files (default: 1)")
+                     help="with --seed: factor for the number of files (default: 1)")
     which = one.add_mutually_exclusive_group()
     which.add_argument("--versions", type=positive, default=EVERY_VERSION, metavar="N",
-                       help="with --git: so many commits of HEAD's history, evenly (default: %(default)s)")
-    which.add_argument("--tags", metavar="PATTERN", help="with --git: the tags that match, by date")
-    which.add_argument("--revisions", type=words, metavar="A,B,...", help="with --git: these, in this order")
+                       help="with --git: N commits, evenly spread over HEAD's history (default: %(default)s)")
+    which.add_argument("--tags", metavar="PATTERN", help="with --git: the matching tags, by date")
+    which.add_argument("--revisions", type=words, metavar="A,B,...", help="with --git: these revisions, in this order")
     one.add_argument("list", type=Path, metavar="LIST", help="the file to write")
     one.set_defaults(action=_churn)
 
@@ -134,34 +135,35 @@ def _churn_options(one: argparse.ArgumentParser) -> None:
 def _apply_options(one: argparse.ArgumentParser) -> None:
     usual = Setup()
     one.add_argument("list", type=Path, metavar="LIST", help="a churn list")
-    one.add_argument("directory", type=Path, metavar="DIR", help="where the new file system is mounted")
+    one.add_argument("directory", type=Path, metavar="DIR", help="mount point of the new file system")
     one.add_argument("--trees", type=positive, default=usual.trees, metavar="N",
                      help="trees that go through all versions (default: %(default)s)")
     one.add_argument("--early", type=natural, default=usual.early, metavar="N",
-                     help="trees of the last version, created before those (default: %(default)s)")
+                     help="trees of the last version, created before them (default: %(default)s)")
     one.add_argument("--clean", type=natural, default=usual.clean, metavar="N",
                      help="trees of the last version, created at the end (default: %(default)s)")
     one.add_argument("--media", type=natural, default=usual.media, metavar="N",
-                     help="large files at the beginning, which fill up to the first level (default: %(default)s)")
+                     help="large files at the beginning, up to the first level (default: %(default)s)")
     one.add_argument("--levels", type=levels, default=usual.levels, metavar="A,B,C",
                      help="%% of the blocks in use after media, versions, large files (default: 69,80,93)")
-    one.add_argument("--until", type=positive, metavar="N", help="stop after the Nth version; to be gone on with")
-    one.add_argument("--allocate", action="store_true", help="large files are allocated and not written: much quicker, "
-                     "and reading them does not reach the disk")
-    one.add_argument("--zeros", action="store_true", help="only zeros in all files: for a disk in memory that keeps "
-                     "none of them (default: bytes that are neither compressed nor left out by anything)")
+    one.add_argument("--until", type=positive, metavar="N",
+                     help="stop after the Nth version; without it the same command continues")
+    one.add_argument("--allocate", action="store_true", help="allocate large files without writing them: much faster, "
+                     "but reading them does not reach the disk")
+    one.add_argument("--zeros", action="store_true", help="write only zeros: for a disk in memory that does not "
+                     "store them (default: bytes that cannot be compressed or skipped)")
     one.add_argument("--journal", type=Path, metavar="FILE",
-                     help="how far it is, outside of DIR (default: LIST.journal)")
-    one.add_argument("-q", "--quiet", action="store_true", help="no progress")
+                     help="file that records finished steps, outside of DIR (default: LIST.journal)")
+    one.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
     one.set_defaults(action=_apply)
 
 
 def _layout_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("directory", type=Path, nargs="+", metavar="DIR", help="trees on mounted file systems, to compare")
     one.add_argument("--device", type=Path, metavar="FILE",
-                     help="ext4's device or image, in place of the one that is mounted")
-    one.add_argument("--plot", type=Path, metavar="FILE", help="draw the distributions, into a .svg or .png")
-    one.add_argument("-q", "--quiet", action="store_true", help="no progress")
+                     help="ext4's device or image, instead of the mounted one")
+    one.add_argument("--plot", type=Path, metavar="FILE", help="draw the distributions into a .svg or .png")
+    one.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
     one.set_defaults(action=_layout)
 
 
@@ -172,7 +174,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = args.action(args)
         return code
 
-    more = "; the same command goes on" if args.action is _apply else ""
+    more = "; the same command continues" if args.action is _apply else ""
     return cli.run("ageing", action, "interrupted" + more)
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A churn list out of a seed, with the figures of the published ageing.
+"""Makes a churn list from a seed, with the numbers that Lunde (2009) reports.
 
-Published: 24 versions of a source tree, from a release over all candidates of the next three (8, 7 and 8
-versions) to the last of them; 60,885 files created and 39,510 deleted, which leaves 21,375; a tree of "about
-22,500 files" whose mean is 18 KiB; hardly a directory is new; most changes are in versions 1, 2, 10 and 17, with
-which a release begins. 22,500 are taken as the entries of the tree, so that 1,125 are directories.
-The rest is chosen here: how many files there are at first, how many go, which ones change, names and sizes.
+The paper reports 24 versions of a source tree: a release, and all candidates of the next three (8, 7 and 8
+versions); 60,885 files created and 39,510 deleted, which leaves 21,375; a tree of "about 22,500 files" with a
+mean size of 18 KiB; few new directories; most changes in versions 1, 2, 10 and 17, with which a release begins.
+We take the 22,500 as entries of the tree, so that 1,125 are directories.
+Our own choices are the number of files at first and of removed files, which files change, names and sizes.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from .churn import CHANGED, CREATED, DELETED, Operation, Version
 VERSIONS = 24
 CREATED_FILES = 60_885
 DELETED_FILES = 39_510
-DIRECTORIES = 1_125  # the root is one
+DIRECTORIES = 1_125  # including the root
 MEAN_BYTES = 18 * 1024  # of the files of the last version
 BEGINNINGS = (2, 10, 17)  # versions
 
-# Not published.
+# Not reported in the paper.
 FIRST_FILES = 19_500
-REMOVED_FILES = 1_500  # whose name does not come again
-BEGINNING_WEIGHT = 10  # changes in a version that begins a release, against another one
+REMOVED_FILES = 1_500  # whose name is not used again
+BEGINNING_WEIGHT = 10  # factor of changes in a version that begins a release
 LATE_DIRECTORIES = 0.08
 TOP_DIRECTORIES = 20
 DEPTH = 6
@@ -51,7 +51,7 @@ _ANCHOR = "Makefile"  # in each directory, and never deleted
 
 @dataclass(frozen=True)
 class Amounts:
-    """Of a whole list; what is made in place of a deleted file's older contents is `changed`."""
+    """The numbers of a whole list; a file that is deleted and created again counts as `changed`."""
 
     first: int
     added: int
@@ -62,7 +62,7 @@ class Amounts:
     @classmethod
     def of(cls, scale: float) -> Amounts:
         if not LEAST_SCALE <= scale <= MOST_SCALE:
-            raise ToolError(f"--scale {scale:g}: not in {LEAST_SCALE:g}..{MOST_SCALE}", EXIT_USAGE)
+            raise ToolError(f"--scale {scale:g}: must be from {LEAST_SCALE:g} to {MOST_SCALE}", EXIT_USAGE)
         first, removed = round(FIRST_FILES * scale), round(REMOVED_FILES * scale)
         changed = round(DELETED_FILES * scale) - removed
         return cls(first, round(CREATED_FILES * scale) - first - changed, changed, removed,
@@ -70,7 +70,7 @@ class Amounts:
 
 
 class Draw:
-    """Numbers of a seed: those of Random.random(), which no version of Python changes."""
+    """Random numbers from Random.random(), which are the same in all versions of Python."""
 
     def __init__(self, seed: int) -> None:
         self.unit = random.Random(seed).random
@@ -80,7 +80,7 @@ class Draw:
         return int(self.unit() * limit)
 
     def log_normal(self, sigma: float) -> float:
-        """With the median 1."""
+        """A log-normal number with median 1."""
         return math.exp(sigma * self.inverse(max(self.unit(), 2**-53)))
 
     def name(self) -> str:
@@ -89,7 +89,7 @@ class Draw:
 
 
 class Weights:
-    """Indices that are drawn as often as their weights say; more may come."""
+    """Draws indices in proportion to their weights; more may be added."""
 
     def __init__(self) -> None:
         self.sums: list[float] = []
@@ -113,18 +113,18 @@ class Directory:
 class File:
     path: str
     heat: float
-    size: float  # relative, until all are known
+    size: float  # relative, until all sizes are known
     anchor: bool = False
 
 
 def shares(amount: int, weights: Sequence[float]) -> list[int]:
-    """Divide whole things as the weights say; the sum is exact."""
+    """Divide a whole number in proportion to weights; the sum is exact."""
     ends = [round(amount * end / sum(weights)) for end in itertools.accumulate(weights)]
     return [end - begin for begin, end in itertools.pairwise([0, *ends])]
 
 
 class Generator:
-    """Makes the versions one after the other."""
+    """Makes the versions, one after the other."""
 
     def __init__(self, seed: int, scale: float) -> None:
         self.draw = Draw(seed)
@@ -141,7 +141,7 @@ class Generator:
                                for kind, path, size in operations]) for name, operations in made]
 
     def _numbers(self) -> list[tuple[int, int, int, int]]:
-        """For each version: new directories, other new files, changed and removed files."""
+        """For each version: the numbers of new directories, other new files, changed and removed files."""
         amounts = self.amounts
         late = min(round(amounts.directories * LATE_DIRECTORIES), amounts.added)
         early = min(amounts.directories - late, amounts.first)
@@ -160,12 +160,12 @@ class Generator:
         new += [self._file(self.directories[self.weights.draw(self.draw)]) for _ in range(files)]
         written = [(CHANGED, file.path, file.size) for file in altered]
         written += [(CREATED, file.path, file.size) for file in new]
-        # as a checkout does: first what is deleted, both by path
+        # in the order of a checkout: first deletions, then the rest, both by path
         return [(DELETED, path, 0.0) for path in sorted(file.path for file in gone)] + \
             sorted(written, key=lambda operation: operation[1])
 
     def _sample(self, number: int, weighted: list[tuple[float, File]]) -> list[File]:
-        """Draw without putting back, by weights: the largest of random numbers to the power of 1/weight."""
+        """Weighted draw without replacement: the largest random numbers to the power of 1/weight."""
         keys = ((math.log(max(self.draw.unit(), 2**-53)) / weight, index)
                 for index, (weight, _) in enumerate(weighted))
         return [weighted[index][1] for _, index in heapq.nlargest(number, keys)]
@@ -195,7 +195,7 @@ class Generator:
         return file
 
     def _unused(self, folder: Directory, ending: str) -> str:
-        """A name that the directory has never had."""
+        """A name that is new in the directory."""
         while (name := self.draw.name() + ending) in folder.names:
             pass
         folder.names.add(name)
@@ -203,5 +203,5 @@ class Generator:
 
 
 def generate(seed: int, scale: float = 1) -> list[Version]:
-    """The same versions for the same seed; @scale: of all counts but that of the versions."""
+    """Make the versions of a seed; @scale: factor for all counts except the number of versions."""
     return Generator(seed, scale).versions()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A churn list out of the history of a git repository."""
+"""Makes a churn list from the history of a git repository."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tools.base.cli import EXIT_USAGE, ToolError
 
 from .churn import Version, differences
 
-SHORT = 12  # digits of a commit's name
+SHORT = 12  # digits of a commit ID
 
 
 def _git(repo: Path, *command: str) -> bytes:
@@ -21,15 +21,15 @@ def _git(repo: Path, *command: str) -> bytes:
     except OSError as error:
         raise ToolError(f"git: {error.strerror}", EXIT_USAGE) from None
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or ["git failed"]
-        raise ToolError(f"{repo}: {said[0]}", EXIT_USAGE)
+        errors = done.stderr.decode(errors="replace").strip().splitlines() or ["git failed"]
+        raise ToolError(f"{repo}: {errors[0]}", EXIT_USAGE)
     return done.stdout
 
 
 def _files(repo: Path, revision: str) -> dict[str, tuple[str, int]]:
-    """What a revision's regular files are (mode and object), and their bytes; no links, no submodules."""
+    """The regular files of a revision (mode and object) and their bytes, without links and submodules."""
     if revision.startswith("-"):
-        raise ToolError(f"'{revision}' is no revision", EXIT_USAGE)
+        raise ToolError(f"'{revision}' is not a revision", EXIT_USAGE)
     found = {}
     for entry in _git(repo, "ls-tree", "-r", "-l", "-z", "--full-tree", revision).split(b"\0")[:-1]:
         facts, _, path = entry.partition(b"\t")
@@ -40,7 +40,7 @@ def _files(repo: Path, revision: str) -> dict[str, tuple[str, int]]:
 
 
 def spread(repo: Path, number: int) -> list[str]:
-    """That many commits of HEAD's first-parent history, from the first to the last, as even as can be."""
+    """That many commits of HEAD's first-parent history, evenly spread from the first to the last."""
     commits = _git(repo, "rev-list", "--first-parent", "--reverse", "HEAD").decode().split()
     last = len(commits) - 1
     steps = max(1, min(number - 1, last))
@@ -48,7 +48,7 @@ def spread(repo: Path, number: int) -> list[str]:
 
 
 def tagged(repo: Path, pattern: str) -> list[str]:
-    """The tags whose names match a shell pattern, by their dates."""
+    """The tags that match a shell pattern, by date."""
     names = _git(repo, "tag", "--list", "--sort=creatordate", pattern).decode(errors="surrogateescape").split()
     if not names:
         raise ToolError(f"{repo}: no tag matches '{pattern}'", EXIT_USAGE)
@@ -56,7 +56,7 @@ def tagged(repo: Path, pattern: str) -> list[str]:
 
 
 def versions(repo: Path, revisions: Sequence[str]) -> list[Version]:
-    """What leads from each revision to the next; the first one from nothing."""
+    """The operations from each revision to the next; the first one starts with an empty tree."""
     made = []
     before: dict[str, tuple[str, int]] = {}
     for revision in revisions:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How far apart on the device lies what belongs together, for the files of a directory tree."""
+"""Measures the distances on the device between related blocks, for the files of a directory tree."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 @dataclass
 class Layout:
-    """@distances: for each of KINDS, in bytes, ascending; a file that has no such place is not in it.
+    """@distances: for each of KINDS, in bytes, ascending; without files that lack one of the positions.
 
-    @placeless: files with data inside of the inode, without data, or whose place is not known
+    @placeless: number of files with data inside of the inode, without data, or of unknown position
     """
 
     name: str
@@ -43,20 +43,20 @@ class Layout:
     distances: dict[str, list[float]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
 
     def within(self, kind: str, limit: float) -> float:
-        """Per cent of the distances that are no longer than that; 0 if there are none."""
+        """The percentage of distances up to a limit; 0 if there are no distances."""
         found = self.distances[kind]
         return 100 * bisect.bisect_right(found, limit) / len(found) if found else 0.0
 
     def percentile(self, kind: str, percent: int) -> float:
-        """The shortest distance that so many are no longer than; 0 if there are none."""
+        """A percentile of the distances; 0 if there are no distances."""
         found = self.distances[kind]
         return found[max(0, -(-len(found) * percent // 100) - 1)] if found else 0.0
 
 
 def nearest(ascending: Sequence[int], k: int) -> list[int]:
-    """For each of these places the distance of its @k-th nearest among the others, from 1 on.
+    """For each position the distance of its @k-th nearest among the others, counted from 1.
 
-    The k nearest and itself are k + 1 places in a row: the row that is nearest moves on with the place.
+    A position and its k nearest are k + 1 adjacent positions: this window moves on with the position.
     """
     found, first = [], 0
     for index, place in enumerate(ascending):
@@ -72,12 +72,12 @@ def nearest(ascending: Sequence[int], k: int) -> list[int]:
 
 
 def _reach(ascending: Sequence[int], place: int, first: int, k: int) -> int:
-    """How far from a place a row of k + 1 others goes."""
+    """The largest distance from a position to its window of k + 1 positions."""
     return max(place - ascending[first], ascending[first + k] - place)
 
 
 def sibling_medians(data: Sequence[int]) -> list[float]:
-    """For each file of a directory the median of the distances of its data to that of each other file."""
+    """For each file of a directory the median of the distances from its data to that of the other files."""
     ascending = sorted(data)
     others = len(ascending) - 1
     if others < 1:
@@ -88,7 +88,7 @@ def sibling_medians(data: Sequence[int]) -> list[float]:
 
 
 class Walk:
-    """Looks at a tree of one file system; links are not followed, and no other file system is entered."""
+    """Measures a tree on one file system, without following links or entering other file systems."""
 
     def __init__(self, folder: Path, device: Path | None, tell: Callable[[str], None]) -> None:
         self.layout = Layout(str(folder))
@@ -110,7 +110,7 @@ class Walk:
             found.sort()
 
     def _directory(self, path: str) -> list[str]:
-        """Take a directory's files; its directories are returned."""
+        """Measure the files of a directory; returns its directories."""
         try:
             handle = os.open(path, _OPEN | os.O_DIRECTORY)
         except OSError:
@@ -131,7 +131,7 @@ class Walk:
             os.close(handle)
 
     def _siblings(self, files: list[tuple[int, int | None]], directory: int | None) -> None:
-        """@files: where inode and data are, of each."""
+        """@files: the positions of inode and data of each file."""
         distances = self.layout.distances
         if directory is not None:
             distances["directory"] += [abs(inode - directory) for inode, _ in files]
@@ -140,7 +140,7 @@ class Walk:
         self.tell(f"{self.layout.name}: {self.layout.files:,} files in {self.layout.directories:,} directories")
 
     def _file(self, folder: int, name: str) -> Iterator[tuple[int, int | None]]:
-        """Where its inode and data are; nothing for one that vanished, cannot be read or was seen by another name."""
+        """The positions of inode and data of a file; none if it is gone, unreadable, or seen under another name."""
         try:
             handle = os.open(name, _OPEN, dir_fd=folder)
         except FileNotFoundError:
@@ -163,12 +163,12 @@ class Walk:
 
 
 def measure(folder: Path, device: Path | None, tell: Callable[[str], None]) -> Layout:
-    """Raises ToolError where the file system is none of those whose places are known."""
+    """Measure a tree; raises ToolError for an unsupported file system."""
     return Walk(folder, device, tell).layout
 
 
 def as_json(layout: Layout) -> dict[str, Any]:
-    """Distances as a hundred steps of their distribution, and how many are within each of the table's."""
+    """The distances as percentiles, and the percentages within each limit of the table."""
     return {
         "directory": layout.name,
         "files": layout.files,

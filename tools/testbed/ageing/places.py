@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where on the device inodes, directories and the data of files are, in bytes: ext2 to ext4, and XFS.
+"""Positions of inodes, directories and file data on the device, in bytes, for ext2 to ext4 and XFS.
 
 Formats and calls: fs/ext4/ext4.h, fs/xfs/libxfs/xfs_fs.h, Documentation/filesystems/fiemap.rst of the kernel.
 """
@@ -36,19 +36,19 @@ _SPARSE_SUPER = 0x1
 
 
 class Places(Protocol):
-    """Of one file system."""
+    """The positions of one file system."""
 
     def inode(self, number: int) -> int:
-        """Where the block with this inode begins."""
+        """The position of the block with this inode."""
 
     def directory(self, handle: int, number: int) -> int | None:
-        """Where an open directory's first block begins: that of its inode if it is kept there; None: unknown."""
+        """The position of an open directory's first block, or of its inode if the directory is in it; None: unknown."""
 
 
 def first_extent(handle: int) -> tuple[int | None, bool]:
-    """Where the data of an open file begins on the device, and whether it is inside of its inode.
+    """The position of an open file's first data block, and whether the data is inside of the inode.
 
-    None: nowhere (empty, all holes, or not known). Raises OSError (EOPNOTSUPP) where the file system has no FIEMAP.
+    None: no position (empty, only holes, or unknown). Raises OSError (EOPNOTSUPP) for a file system without FIEMAP.
     """
     call = bytearray(_FIEMAP.pack(0, 2**64 - 1, _SYNC, 0, 1, 0) + bytes(_EXTENT.size))
     fcntl.ioctl(handle, _IOC_FIEMAP, call)
@@ -62,15 +62,15 @@ def first_extent(handle: int) -> tuple[int | None, bool]:
 
 
 class Ext:
-    """ext2, ext3 and ext4: inode tables are where the group descriptors say."""
+    """ext2, ext3 and ext4: the group descriptors have the positions of the inode tables."""
 
     def __init__(self, image: BinaryIO) -> None:
         image.seek(_SUPER_AT)
         block = image.read(_SUPER_BYTES)
         if len(block) < _SUPER_BYTES or struct.unpack_from("<H", block, 56)[0] != _EXT_MAGIC:
-            raise ToolError(f"{image.name} is no device of ext2, ext3 or ext4", EXIT_USAGE)
+            raise ToolError(f"{image.name} is not a device with ext2, ext3 or ext4", EXIT_USAGE)
         halves = struct.unpack_from("<QQ", block, 104)
-        self.fsid = halves[0] ^ halves[1]  # of the UUID: as statvfs says it
+        self.fsid = halves[0] ^ halves[1]  # from the UUID, as in statvfs
         self.source = image.name
         inodes: int = struct.unpack_from("<L", block, 0)[0]
         self.first: int = struct.unpack_from("<L", block, 20)[0]
@@ -82,13 +82,13 @@ class Ext:
         _, incompat, self.ro_compat = struct.unpack_from("<LLL", block, 92)
         wide = incompat & _64BIT
         self.descriptor_bytes: int = struct.unpack_from("<H", block, 254)[0] if wide else 32
-        # descriptors from this block of them on are in the groups that they describe
+        # from this block of descriptors on, they are in the groups that they describe
         self.first_meta: int | None = struct.unpack_from("<L", block, 260)[0] if incompat & _META_BG else None
         groups = -(-inodes // self.inodes_per_group)
         self.tables = [self._table(image, group, bool(wide)) for group in range(groups)]
 
     def _table(self, image: BinaryIO, group: int, wide: bool) -> int:
-        """The block at which a group's inode table begins."""
+        """The first block of a group's inode table."""
         each = self.block_bytes // self.descriptor_bytes
         image.seek(self._descriptors(group // each) * self.block_bytes + group % each * self.descriptor_bytes)
         found = image.read(self.descriptor_bytes)
@@ -96,7 +96,7 @@ class Ext:
         return int(low | (struct.unpack_from("<L", found, 40)[0] << 32 if wide else 0))
 
     def _descriptors(self, number: int) -> int:
-        """The block that has this block of descriptors."""
+        """The position of a block of descriptors."""
         if self.first_meta is None or number < self.first_meta:
             return self.first + 1 + number
         group = number * (self.block_bytes // self.descriptor_bytes)
@@ -110,7 +110,7 @@ class Ext:
     def inode(self, number: int) -> int:
         group, index = divmod(number - 1, self.inodes_per_group)
         if group >= len(self.tables):
-            raise ToolError(f"inode {number} is behind the last one of {self.source}: was the file system enlarged? "
+            raise ToolError(f"inode {number} is beyond the last one of {self.source}: was the file system enlarged? "
                             "run it again")
         inside = index * self.inode_bytes // self.block_bytes
         return (self.tables[group] + inside) * self.block_bytes
@@ -132,7 +132,7 @@ def _is_power(value: int, base: int) -> bool:
 
 
 class Xfs:
-    """An inode's number says where it is; directories have XFS's own call in place of FIEMAP."""
+    """XFS: the position of an inode follows from its number; directories have XFS's own call instead of FIEMAP."""
 
     def __init__(self, handle: int) -> None:
         call = bytearray(_GEOMETRY.size)
@@ -159,7 +159,7 @@ class Xfs:
 
 
 def _mounted(device: int) -> tuple[str, str]:
-    """The type of the file system on a device, and what was mounted."""
+    """The type of the file system on a device, and the mounted source."""
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         words = line.split(" ")
         if words[2] == f"{os.major(device)}:{os.minor(device)}":
@@ -178,10 +178,10 @@ def _device(device: int, source: str) -> Path:
 
 
 def of_folder(folder: Path, handle: int, device: Path | None = None) -> Places:
-    """The places of the file system that an open directory is on.
+    """The positions of the file system of an open directory.
 
-    @device: where ext4's group descriptors are read, if not from the device that is mounted.
-    Raises ToolError for a file system of which they are not known, and where the device cannot be read.
+    @device: the device or image with ext4's group descriptors, instead of the mounted one.
+    Raises ToolError for an unsupported file system, and if the device cannot be read.
     """
     number = os.fstat(handle).st_dev
     kind, source = _mounted(number)
@@ -198,5 +198,5 @@ def of_folder(folder: Path, handle: int, device: Path | None = None) -> Places:
         raise ToolError(f"{path}, which has the inode tables of {folder}: {error.strerror}: "
                         "as root, or with --device FILE", EXIT_USAGE) from None
     if found.fsid != os.statvfs(handle).f_fsid:
-        raise ToolError(f"{path} is not the device of {folder}: its UUID is another", EXIT_USAGE)
+        raise ToolError(f"{path} is not the device of {folder}: the UUID differs", EXIT_USAGE)
     return found

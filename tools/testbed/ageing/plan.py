@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""In which steps a file system ages: the same ones for the same list and setup.
+"""The steps in which a file system ages: the same for the same list and setup.
 
-1. `media`: large files, one after the other, nothing beside them.
-2. `early`: trees of the last version, each at once, and never touched again.
-3. A stage for each version of the list: trees take turns of TURN operations, and after each turn one of a few
-   large files grows, so that the use of the file system rises with the operations done.
-4. `full`: large files, until little is free.
-5. `clean`: trees of the last version, each at once.
+1. `media`: large files, one after the other.
+2. `early`: trees of the last version, each in one go, and never changed again.
+3. A stage for each version of the list: trees take turns of TURN operations. After each turn one of a few large
+   files grows, so that the use of the file system rises with the number of operations.
+4. `full`: large files, until little space is free.
+5. `clean`: trees of the last version, each in one go.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from tools.base.cli import EXIT_USAGE, ToolError
 
 from .churn import CREATED, Operation, Version, sizes
 
-TURN = 256  # operations of a tree before it is the next one's turn
-GROWN = 8  # files that grow beside the trees
-FULL_FILES = 8  # files that fill up the rest
+TURN = 256  # operations of a tree before the next one's turn
+GROWN = 8  # files that grow while the trees change
+FULL_FILES = 8  # files that fill the file system at the end
 MEDIA, EARLY, AGED, LARGE, FULL, CLEAN = "media", "early", "aged", "grown", "full", "clean"
 
 
 @dataclass(frozen=True)
 class Setup:
-    """@levels: per cent of the file system's blocks in use after the media files, the versions and the full stage.
+    """@levels: percentages of the blocks in use after the media files, the versions and the full stage.
 
-    @allocate: large files are allocated, not written; @zeros: of which all contents are
+    @allocate: allocate large files without writing them; @zeros: write only zeros
     """
 
     trees: int = 16
@@ -43,14 +43,14 @@ class Setup:
 
 
 class Fill(NamedTuple):
-    """Let a large file grow until a level is reached, in per cent."""
+    """Let a large file grow until a level is reached, in percent."""
 
     file: str
     level: float
 
 
 class Turn(NamedTuple):
-    """Operations begin to end of a version (an index into Plan.versions), on one tree."""
+    """Apply the operations begin to end of a version (an index into Plan.versions) to one tree."""
 
     folder: str
     version: int
@@ -64,7 +64,7 @@ class Step(NamedTuple):
 
 
 class Plan:
-    """All steps for a list. What early and clean trees take is one more version, that of a checkout of the last."""
+    """All steps for a list. An additional last version is the checkout for early and clean trees."""
 
     def __init__(self, versions: Sequence[Version], setup: Setup) -> None:
         self.setup = setup
@@ -76,7 +76,7 @@ class Plan:
                       *self._checkouts(CLEAN, setup.clean)]
 
     def until(self, version: int | None) -> int:
-        """How many steps there are to the end of a version (from 1 on), or to the end of all."""
+        """The number of steps to the end of a version (counted from 1), or to the end of the plan."""
         if version is None:
             return len(self.steps)
         if not 1 <= version < len(self.versions):
@@ -103,7 +103,7 @@ class Plan:
                 yield Step(self.stage(number), Fill(f"{LARGE}/{turns % GROWN:02}",
                                                     begin + (end - begin) * done / whole))
                 turns += 1
-            # one that changes nothing is a stage too; what is rounded off above is made up for
+            # a version without changes is a stage, too; this also makes up for rounding above
             yield Step(self.stage(number), Fill(f"{LARGE}/{turns % GROWN:02}",
                                                 begin + (end - begin) * (done / whole if whole else 1)))
 
@@ -125,7 +125,7 @@ class Plan:
 
 
 def check_room(plan: Plan, state: os.statvfs_result) -> None:
-    """Raises ToolError if the trees do not fit in what the levels leave for them."""
+    """Raises ToolError if the trees do not fit into the space that the levels leave."""
     setup, block = plan.setup, state.f_frsize
     size = state.f_blocks * block
     files = [[-(-length // block) * block for length in tree.values()] for tree in sizes(plan.versions[:-1])]
@@ -138,7 +138,7 @@ def check_room(plan: Plan, state: os.statvfs_result) -> None:
         if number * each > room:
             raise ToolError(
                 f"{number} {what} trees take {number * each / 2**20:.0f} MiB, and from {begin:g} to {end:g}% of the "
-                f"file system are {room / 2**20:.0f} MiB: fewer trees, other levels, or a smaller list", EXIT_USAGE)
+                f"file system are {room / 2**20:.0f} MiB: use fewer trees, other levels, or a smaller list", EXIT_USAGE)
     inodes = (setup.early + setup.trees + setup.clean) * max(map(len, files))
     if state.f_files and inodes > state.f_ffree:
-        raise ToolError(f"the trees take {inodes} inodes, and {state.f_ffree} are free: mkfs makes more", EXIT_USAGE)
+        raise ToolError(f"the trees take {inodes} inodes, but {state.f_ffree} are free: use mkfs with more", EXIT_USAGE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Distributions of distances as a picture: a panel for each kind, a line for each tree."""
+"""Plots the distributions of distances: a panel for each kind, a line for each tree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LINES = ("-", "--", ":", "-.")
 
 
 def check(path: Path) -> None:
-    """Raises ToolError, before anything is measured, for what would keep it from being drawn."""
+    """Raises ToolError if the plot cannot be drawn; called before the measurement."""
     plots.check_name(path)
     _pyplot()
 
@@ -27,14 +27,14 @@ def _pyplot() -> Any:
 
 
 def write(layouts: Sequence[Layout], path: Path) -> None:
-    """Into a .svg or .png."""
+    """Draw the plot into a .svg or .png."""
     pyplot = _pyplot()
     figure, panels = pyplot.subplots(1, len(KINDS), figsize=(3.2 * len(KINDS), 2.6), sharey=True, layout="constrained")
     percents = range(PERCENTILES + 1)
     for axes, (kind, title) in zip(panels, KINDS.items(), strict=True):
         for number, layout in enumerate(layouts):
             if layout.distances[kind]:
-                # a distance of nothing is drawn at the left edge
+                # a distance of 0 is drawn at the left edge
                 ways = [max(_TICKS[0], layout.percentile(kind, percent)) for percent in percents]
                 axes.step(ways, percents, where="post", linewidth=1.2, label=layout.name,
                           linestyle=_LINES[number % len(_LINES)])

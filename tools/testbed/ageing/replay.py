@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Replays a plan on a mounted file system, and goes on where it was interrupted."""
+"""Replays a plan on a mounted file system, and continues after an interruption."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .plan import Fill, Plan, Setup, Turn, check_room
 
 POOL_BYTES = 1 << 22
 WRITE_BYTES = 1 << 20
-GROW_BYTES = 1 << 26  # written before it is flushed, and before use is looked at again
-FROM_MKFS = {"lost+found"}  # what a new file system has in it
+GROW_BYTES = 1 << 26  # bytes to write before a flush, and before the use is checked again
+FROM_MKFS = {"lost+found"}  # the contents of a new file system
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def flush(folder: Path) -> None:
-    """Write back all of a file system, as time does: what is in memory alone has no place yet."""
+    """Write back all data of a file system: data in memory has no position yet."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         if _libc.syncfs(handle):
@@ -48,14 +48,14 @@ def _random_bytes() -> bytes:
 
 
 class Contents:
-    """What files have in them: bytes that nobody can compress or recognize as zeros, or zeros."""
+    """The contents of files: bytes that cannot be compressed or skipped, or zeros."""
 
     def __init__(self, zeros: bool) -> None:
         self.pool = memoryview(bytes(WRITE_BYTES) if zeros else _random_bytes())
         self.places = 1 if zeros else POOL_BYTES
 
     def write(self, handle: int, name: str, begin: int, length: int) -> None:
-        """The same for the same name and place; other blocks have other contents."""
+        """The contents of a block: the same for the same name and offset, different for others."""
         at = zlib.crc32(os.fsencode(name)) + begin
         end = at + length
         while at < end:
@@ -65,7 +65,7 @@ class Contents:
 
 @dataclass
 class Journal:
-    """How far a replay is, in a file outside of the file system: the steps done, and its use after each stage."""
+    """The state of a replay, in a file outside of the file system: steps done, and the use after each stage."""
 
     path: Path
     identity: dict[str, Any]
@@ -75,7 +75,7 @@ class Journal:
 
     @classmethod
     def open(cls, path: Path, identity: dict[str, Any]) -> Journal:
-        """A new one, or that of the same replay. Raises ToolError for another replay's."""
+        """Read the journal, or start a new one. Raises ToolError for the journal of another replay."""
         identity = json.loads(json.dumps(identity))
         if not path.exists():
             return cls(path, identity)
@@ -83,10 +83,10 @@ class Journal:
             kept = json.loads(path.read_text())
             found = cls(path, kept["identity"], kept["done"], kept["used"], begun=True)
         except (ValueError, KeyError, TypeError):
-            raise ToolError(f"{path} is no journal of `ageing apply`: give another --journal", EXIT_USAGE) from None
+            raise ToolError(f"{path} is not a journal of `ageing apply`; use another --journal", EXIT_USAGE) from None
         if found.identity != identity:
             others = ", ".join(key for key in identity if identity[key] != found.identity.get(key))
-            raise ToolError(f"{path} is of another replay ({others} differ): give the same as then, "
+            raise ToolError(f"{path} is of another replay ({others} differ): use the same arguments, "
                             "another --journal, or remove it to begin anew", EXIT_USAGE)
         return found
 
@@ -95,25 +95,25 @@ class Journal:
 
 
 class Replay:
-    """@list_id: a digest of the list. Raises ToolError if the folder is not fit for it."""
+    """@list_id: a digest of the list. Raises ToolError if the folder is not usable."""
 
     def __init__(self, plan: Plan, folder: Path, journal: Path, list_id: str) -> None:
         self.plan, self.folder = plan, folder.resolve()
         if not folder.is_dir():
-            raise ToolError(f"{folder}: no directory", EXIT_USAGE)
+            raise ToolError(f"{folder}: not a directory", EXIT_USAGE)
         state = os.statvfs(folder)
         if journal.resolve().is_relative_to(self.folder):
-            raise ToolError(f"--journal {journal}: not in {folder}, which it must not change", EXIT_USAGE)
+            raise ToolError(f"--journal {journal}: must be outside of {folder}, which it would change", EXIT_USAGE)
         self.journal = Journal.open(journal, {
             "list": list_id, "directory": str(self.folder), "file system": state.f_fsid, "setup": asdict(plan.setup)})
         self.contents = Contents(plan.setup.zeros)
         there = sorted({entry.name for entry in folder.iterdir()} - FROM_MKFS)
         if self.journal.done and not there:
-            raise ToolError(f"{folder} has nothing of what {self.journal.path} says: mount the file system, "
+            raise ToolError(f"{folder} is empty, but {self.journal.path} has finished steps: mount the file system, "
                             "or remove the journal to begin anew", EXIT_USAGE)
         if not self.journal.begun:
             if there:
-                raise ToolError(f"{folder} is not empty ({there[0]}): an ageing begins with a new file system",
+                raise ToolError(f"{folder} is not empty ({there[0]}): use a new file system",
                                 EXIT_USAGE)
             check_room(plan, state)
 
@@ -121,7 +121,7 @@ class Replay:
         return self.folder / (action.file if isinstance(action, Fill) else action.folder)
 
     def run(self, last: int, tell: Callable[[str], None]) -> None:
-        """Do the steps up to @last, and say how far it is."""
+        """Run the steps up to @last, and report the progress."""
         steps = self.plan.steps
         self.journal.save()
         for number in range(self.journal.done, last):
@@ -151,7 +151,7 @@ class Replay:
             os.close(handle)
 
     def _missing(self, level: float) -> int:
-        """Bytes until that much is in use, in whole blocks."""
+        """The bytes to write until a level is reached, in whole blocks."""
         state = os.statvfs(self.folder)
         return (int(state.f_blocks * level / 100) - (state.f_blocks - state.f_bfree)) * state.f_frsize
 
@@ -162,7 +162,7 @@ class Replay:
         else:
             self.contents.write(handle, name, begin, length)
         os.fsync(handle)
-        # XFS keeps room behind the end of a file that grows, and gives it back only minutes later
+        # XFS preallocates space behind a growing file, and frees it only minutes later
         os.ftruncate(handle, begin + length)
 
     def _turn(self, turn: Turn) -> None:
@@ -186,19 +186,19 @@ class Replay:
 
 
 def _new_file(path: str) -> int:
-    """One that is there is deleted first, as by a checkout, and never written over."""
+    """Create a file; an existing one is deleted first, as by a checkout, and never overwritten."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
         return os.open(path, flags, 0o644)
     except FileExistsError:
-        os.unlink(path)  # noqa: PTH108 (two hundred thousand objects less)
+        os.unlink(path)  # noqa: PTH108 (saves two hundred thousand objects)
     except FileNotFoundError:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     return os.open(path, flags, 0o644)
 
 
 def _delete(tree: str, path: str) -> None:
-    """With the directories that it leaves empty. In a step that is done again it may be gone, or a directory now."""
+    """Delete a file and directories that become empty. In a repeated step it may be gone, or be a directory now."""
     try:
         os.unlink(path)  # noqa: PTH108
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
@@ -213,7 +213,7 @@ def _delete(tree: str, path: str) -> None:
 
 
 def summary(replay: Replay) -> dict[str, Any]:
-    """For a program: what was asked for, how far it is, how full the file system was after each stage."""
+    """The result as JSON: arguments, progress, and the use of the file system after each stage."""
     plan, journal = replay.plan, replay.journal
     setup: Setup = plan.setup
     done = plan.steps[: journal.done]

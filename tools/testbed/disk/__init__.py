@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Modelled rotating disks: presets, devices of null_blk, and a judge of the model."""
+"""Modelled rotating disks: presets, null_blk devices, and the validation of the model."""

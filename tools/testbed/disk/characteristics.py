@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The figures that a disk is known by, computed from its attributes.
+"""The speeds of a disk, computed from its attributes.
 
-This is a computation of its own, in floating point, from the description of the model in
-Documentation/block/null_blk.rst: it has nothing in common with the kernel's code, so that
-the two check each other.
+The computation follows the description of the model in Documentation/block/null_blk.rst, in
+floating point. It shares no code with the kernel, so that each checks the other.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from .errors import DiskError
 
 SECTOR = 512
 MIB = 1 << 20
-BANDS = 512  # of cylinders, in the sum for the mean seek
+BANDS = 512  # bands of cylinders in the sum for the mean seek
 
-# What the kernel takes for an attribute that is not set
+# The kernel's defaults
 DEFAULTS: dict[str, float] = {
     "rot/rpm": 7200,
     "rot/actuators": 1,
@@ -38,9 +37,9 @@ DEFAULTS: dict[str, float] = {
 
 
 class Zone(NamedTuple):
-    """Cylinders with the same number of sectors, from a cylinder and a sector on; outermost first.
+    """Cylinders with the same number of sectors, and the first cylinder and sector.
 
-    @mbps: 10^6 bytes a second of who reads in order there
+    @mbps: rate of sequential reads there, in 10^6 bytes per second
     """
 
     cylinder: int
@@ -51,9 +50,9 @@ class Zone(NamedTuple):
 
 @dataclass(frozen=True)
 class Characteristics:
-    """Computed figures of a disk; times in milliseconds, rates in 10^6 bytes a second.
+    """Computed speeds of a disk; times in milliseconds, rates in 10^6 bytes per second.
 
-    @zones: of the first actuator
+    @zones: zones of the first actuator, outermost first
     """
 
     capacity_bytes: int
@@ -67,12 +66,12 @@ class Characteristics:
     zones: tuple[Zone, ...]
 
     def cylinder(self, sector: int) -> int:
-        """Where a sector is, as if the spare ones of a real disk were none."""
+        """The cylinder of a sector, for a disk without spare sectors."""
         zone = next(zone for zone in reversed(self.zones) if zone.sector <= sector)
         return zone.cylinder + (sector - zone.sector) // zone.cylinder_sectors
 
     def random_ms(self, nbytes: int) -> float:
-        """Mean time of a read at a random place, one at a time."""
+        """The mean time of a random read, at queue depth 1."""
         transfer_ms = nbytes / self.mean_mbps / 1e3
         return self.overhead_ms + self.seek_avg_ms + self.revolution_ms / 2 + transfer_ms
 
@@ -81,7 +80,7 @@ class Characteristics:
 
 
 def compute(attributes: Mapping[str, str]) -> Characteristics:
-    """The figures of a disk with these configfs attributes."""
+    """Compute the speeds of a disk with these configfs attributes."""
     value = dict(DEFAULTS)
     for key in [*DEFAULTS, "size"]:
         if key in attributes:
@@ -103,7 +102,7 @@ def compute(attributes: Mapping[str, str]) -> Characteristics:
     outer, inner = value["rot/track_outer_sectors"], value["rot/track_inner_sectors"]
     tracks = [int(outer) - int((outer - inner) * zone // max(zones - 1, 1)) for zone in range(zones)]
     whole = int(value["size"]) * MIB // SECTOR
-    sectors = whole // int(value["rot/actuators"])  # each has a geometry of its own
+    sectors = whole // int(value["rot/actuators"])  # each actuator has its own geometry
     per_zone = -(-sectors // (sum(tracks) * heads))
     last, cylinders = _last_zone(sectors, tracks, per_zone, heads)
 
@@ -120,8 +119,8 @@ def compute(attributes: Mapping[str, str]) -> Characteristics:
         overhead_ms=value["rot/overhead_us"] / 1e3,
         outer_mbps=rate(tracks[0]),
         inner_mbps=rate(tracks[last]),
-        # a place drawn at random is in a zone with the weight of the zone's sectors, and
-        # takes the inverse of its sectors to be read: what remains are the cylinders
+        # a random sector is in a zone with a weight of the zone's sectors, and the time to read it
+        # is the inverse of these sectors: so the zones' cylinders are the weights
         mean_mbps=rate(used / cylinders),
         zones=tuple(Zone(zone * per_zone, sum(tracks[:zone]) * heads * per_zone, heads * spt, rate(spt))
                     for zone, spt in enumerate(tracks[:last + 1])),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The known answers of a disk: measured against computed, and against the rated ones."""
+"""The speeds of a disk: measured, compared with computed and with rated values."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ QUEUE_GAIN = 2.0
 
 @dataclass
 class Answer:
-    """One known answer."""
+    """A measured speed and the expected one."""
 
     name: str
     unit: str
     measured: float
     expected: float
-    tolerance: float  # share of the expected one; 0: it is a lower limit
+    tolerance: float  # share of the expected value; 0: the expected value is a lower limit
     source: str  # computed or rated
 
     @property
@@ -44,9 +44,9 @@ class Answer:
 
 
 def _twin_ms(attributes: Mapping[str, str], queue: str, reads: int) -> float:
-    """Mean time of random reads at depth on a passing copy of a disk."""
+    """The mean time of random reads at QUEUE_DEPTH, on a temporary copy of a disk with another order of service."""
     name = f"disk-check-{os.getpid()}"
-    twin = {**attributes, "rot/queue": queue, "hw_queue_depth": str(QUEUE_DEPTH),
+    twin = {**attributes, "rot/sched": queue, "hw_queue_depth": str(QUEUE_DEPTH),
             "memory_backed": "0", "discard": "0"}
     path = device.create(twin, name)
     try:
@@ -57,21 +57,21 @@ def _twin_ms(attributes: Mapping[str, str], queue: str, reads: int) -> float:
 
 def check(name: str, rated: Mapping[str, float], reads: int = READS,
           progress: Callable[[str], None] | None = None) -> list[Answer]:
-    """Measure all known answers of device @name; it is only read."""
-    tell = progress or (lambda text: None)
+    """Measure all speeds of device @name; the device is only read."""
+    report = progress or (lambda text: None)
     attributes = device.attributes_of(name)
     path = Path("/dev") / name.removeprefix("/dev/")
     computed = characteristics.compute(attributes)
     answers: list[Answer] = []
 
-    tell("random reads of 4 KiB")
+    report("random reads of 4 KiB")
     small = measure.random_read_ms(path, 4096, reads)
-    tell("random reads of 64 KiB")
+    report("random reads of 64 KiB")
     large = measure.random_read_ms(path, 65536, reads)
-    tell("sequential reads")
+    report("sequential reads")
     outer = measure.sequential_mbps(path, 0, SEQUENTIAL)
     inner = measure.sequential_mbps(path, -1, SEQUENTIAL)
-    tell(f"queueing, depth {QUEUE_DEPTH}")
+    report(f"queueing, depth {QUEUE_DEPTH}")
     fcfs = _twin_ms(attributes, "fcfs", reads)
     rpo = _twin_ms(attributes, "rpo", reads)
 
@@ -97,7 +97,7 @@ def check(name: str, rated: Mapping[str, float], reads: int = READS,
 
 def table(answers: list[Answer]) -> str:
     return text.table(
-        ["figure", "measured", "expected", "", "off by", "from"],
+        ["value", "measured", "expected", "", "deviation", "source"],
         [[answer.name, f"{answer.measured:.2f}",
           f"{answer.expected:.2f}" if answer.tolerance else f">= {answer.expected:.2f}", answer.unit,
           f"{answer.deviation:+.1%}" if answer.tolerance else "",

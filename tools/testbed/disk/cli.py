@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Modelled rotating disks: presets, devices, and the figures that they are known by.
+"""Create, check and validate modelled rotating disks.
 
-Exit code 0: done; 1: a figure is not as it should be; 2: something could not be done.
+Exit codes: 0 done; 1 a result is outside of its bounds; 2 nothing was done: bad options or no such device.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tools.base.text import table
 from tools.testbed.vm import uml
 
 from . import capacity, characteristics, check, device, presets
-from .judge import demerit, derive, document, parameters, plot, replay, simulator
+from .validation import demerit, derive, document, parameters, plot, replay, simulator
 
 
 def _expected(args: argparse.Namespace) -> int:
@@ -36,7 +36,7 @@ def _expected(args: argparse.Namespace) -> int:
         print(json.dumps({"preset": preset.name, "computed": values, "rated": preset.rated}))
         return 0
     print(f"{preset.title}\n")
-    print(table(["figure", "computed", "rated"], [
+    print(table(["value", "computed", "rated"], [
         [key, f"{value:.{0 if isinstance(value, int) else 3}f}",
          f"{preset.rated[key]:g}" if key in preset.rated else ""] for key, value in values.items()]))
     return 0
@@ -89,7 +89,7 @@ def _check(args: argparse.Namespace) -> int:
     return 0 if all(answer.ok for answer in answers) else 1
 
 
-def _judge(args: argparse.Namespace) -> int:
+def _validate(args: argparse.Namespace) -> int:
     disksim = simulator.folder(args.disksim)
     names = args.drives or (replay.DRIVES + replay.OTHERS if args.all or args.write else replay.DRIVES)
     if args.presets:
@@ -97,7 +97,8 @@ def _judge(args: argparse.Namespace) -> int:
         return 0
     progress = Progress(quiet=not sys.stderr.isatty())
     kernel = Path(args.kernel or os.environ.get("LAB_KERNEL") or uml.IMAGE)
-    times = replay.judge(names, disksim, kernel, lambda text: progress.show(f"{text} ...", now=True), args.parameter)
+    times = replay.replay_both(names, disksim, kernel, lambda text: progress.show(f"{text} ...", now=True),
+                               args.parameter)
     progress.clear()
     verdicts = [one.verdict() for one in times]
     if args.plot:
@@ -122,51 +123,53 @@ def parser() -> argparse.ArgumentParser:
                                   formatter_class=argparse.RawDescriptionHelpFormatter)
     sub = top.add_subparsers(required=True, metavar="ACTION")
 
-    one = sub.add_parser("list", help="the presets of configs/disks")
+    one = sub.add_parser("list", help="list the presets of configs/disks")
     one.set_defaults(action=_list)
 
     for name, action, text in (
-            ("create", _create, "make a device of a preset, print its path"),
-            ("expected", _expected, "compute the figures of a preset")):
+            ("create", _create, "create a device from a preset, and print its path"),
+            ("expected", _expected, "compute the speeds of a preset")):
         one = sub.add_parser(name, help=text)
         one.add_argument("preset", metavar="PRESET")
         one.add_argument("--set", action="append", default=[], metavar="ATTRIBUTE=VALUE",
-                         help="another value for an attribute, or one more attribute")
+                         help="change an attribute, or add one (repeatable)")
         if name == "create":
-            one.add_argument("--name", help="name of the device (default: that of the preset)")
+            one.add_argument("--name", help="name of the device (default: the name of the preset)")
         one.set_defaults(action=action)
 
     for name, action, text in (
-            ("remove", _remove, "remove a device, even one that is in use"),
-            ("show", _show, "attributes and counters of a device"),
-            ("check", _check, "measure the known answers of a device; it is only read")):
+            ("remove", _remove, "remove a device, even if it is in use"),
+            ("show", _show, "print attributes and counters of a device"),
+            ("check", _check, "measure the speeds of a device, and compare; reads only")):
         one = sub.add_parser(name, help=text)
         one.add_argument("device", metavar="DEV")
         if name == "check":
-            one.add_argument("--preset", help="compare with the rated figures of this preset, too")
+            one.add_argument("--preset", help="also compare with the rated speeds of this preset")
             one.add_argument("--reads", type=int, default=check.READS, metavar="N",
-                             help="random reads for each figure (default: %(default)s)")
+                             help="random reads of each measurement (default: %(default)s)")
         one.set_defaults(action=action)
 
-    one = sub.add_parser("judge", help="compare the model with DiskSim, in virtual time")
+    one = sub.add_parser("validate", help="compare the model with DiskSim, in virtual time")
     one.add_argument("drives", nargs="*", metavar="DRIVE",
-                     help=f"a validated drive of DiskSim's (default: {', '.join(replay.DRIVES)})")
+                     help=f"a drive that DiskSim was validated with (default: {', '.join(replay.DRIVES)})")
     one.add_argument("--all", action="store_true",
-                     help=f"those too whose read-ahead the model has not ({', '.join(replay.OTHERS)})")
-    one.add_argument("--kinds", action="store_true", help="show each list by kinds of requests")
+                     help=f"also the drives with another kind of read-ahead ({', '.join(replay.OTHERS)})")
+    one.add_argument("--kinds", action="store_true", help="show each list by kind of request")
     one.add_argument("--parameter", action="append", default=[], type=named_value, metavar="NAME=VALUE",
-                     help="another value for a parameter of the drive in DiskSim, to find out what it does")
+                     help="change a parameter of the drive in DiskSim, to see its effect")
     one.add_argument("--write", action="store_true",
-                     help="write table and plot of all drives into Documentation/queue/disk-judge.md")
-    one.add_argument("--disksim", metavar="PATH", help="DiskSim's folder, as tools/testbed/disk/judge/build made it "
-                     "(default: the environment's DISKSIM)")
-    one.add_argument("--kernel", metavar="FILE", help="User-Mode Linux (default: LAB_KERNEL, or what `make uml` built)")
-    one.add_argument("--plot", metavar="FILE", type=Path, help="draw the distributions, into a .svg or .png")
-    one.add_argument("--presets", action="store_true", help="only print the presets, each figure with its parameter")
-    one.set_defaults(action=_judge)
+                     help="write table and plot of all drives into Documentation/queue/disk-validation.md")
+    one.add_argument("--disksim", metavar="PATH",
+                     help="folder that tools/testbed/disk/validation/build made (default: $DISKSIM)")
+    one.add_argument("--kernel", metavar="FILE",
+                     help="User-Mode Linux to boot (default: $LAB_KERNEL, else that of `make uml`)")
+    one.add_argument("--plot", metavar="FILE", type=Path, help="draw the distributions into a .svg or .png")
+    one.add_argument("--presets", action="store_true",
+                     help="only print the presets, each value with its DiskSim parameter")
+    one.set_defaults(action=_validate)
 
     for one in sub.choices.values():
-        one.add_argument("--json", action="store_true", help="for programs")
+        one.add_argument("--json", action="store_true", help="print the result as JSON")
     return top
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Modelled disks in configfs: make, read, remove."""
+"""Modelled disks in configfs: create, read, remove."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .errors import DiskError
 CONFIGFS = Path("/sys/kernel/config/nullb")
 NAME_MAX = 31  # the kernel's DISK_NAME_LEN without the final zero
 
-# Attributes that cannot be copied from one device to another
+# Attributes that cannot be copied to another device
 _OF_ONE_DEVICE = {"power", "index", "badblocks", "rot/stats", "zone_readonly", "zone_offline"}
 
 
 def _folder(name: str, base: Path) -> Path:
     name = name.removeprefix("/dev/")
     if not base.is_dir():
-        raise DiskError(f"{base} is missing: load null_blk and mount configfs "
+        raise DiskError(f"{base} does not exist: load null_blk and mount configfs "
                         "(mount -t configfs none /sys/kernel/config)")
     return base / name
 
@@ -29,13 +29,13 @@ def _existing(name: str, base: Path) -> Path:
     folder = _folder(name, base)
     if not folder.is_dir():
         known = ", ".join(sorted(path.name for path in base.iterdir() if path.is_dir()))
-        raise DiskError(f"no device '{folder.name}' in {base} (there: {known or 'none'})")
+        raise DiskError(f"no device '{folder.name}' in {base} (existing: {known or 'none'})")
     return folder
 
 
-def _last_words() -> str:
-    """What null_blk said last in the kernel's log, or nothing."""
-    said = ""
+def _last_message() -> str:
+    """The last message of null_blk in the kernel's log, or an empty string."""
+    message = ""
     with contextlib.suppress(OSError):
         log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
         try:
@@ -43,28 +43,27 @@ def _last_words() -> str:
                 while record := os.read(log, 8192):
                     text = record.decode(errors="replace").split(";", 1)[-1].split("\n")[0]
                     if text.startswith("null_blk: "):
-                        said = text.removeprefix("null_blk: ").strip()
+                        message = text.removeprefix("null_blk: ").strip()
         finally:
             os.close(log)
-    return said
+    return message
 
 
 def create(attributes: Mapping[str, str], name: str, base: Path = CONFIGFS) -> Path:
-    """Make a device of these attributes; nothing is left behind when that fails."""
+    """Create a device with these attributes; if that fails, remove it again."""
     folder = _folder(name, base)
     if "/" in name or not 0 < len(name) <= NAME_MAX:
-        raise DiskError(f"'{name}' is no name for a device: 1 to {NAME_MAX} characters, no '/'")
+        raise DiskError(f"'{name}' is not a valid name: use 1 to {NAME_MAX} characters without '/'")
     try:
         folder.mkdir()
     except FileExistsError:
-        raise DiskError(f"there is a device '{name}' already: disk remove {name}, "
-                        "or another --name") from None
+        raise DiskError(f"device '{name}' exists already: run `disk remove {name}`, or use another --name") from None
     except OSError as error:
-        raise DiskError(f"cannot make {folder}: {error.strerror} (are you root?)") from None
+        raise DiskError(f"cannot create {folder}: {error.strerror} (are you root?)") from None
     try:
         for key, value in attributes.items():
             if not (folder / key).exists():
-                raise DiskError(f"null_blk has no attribute '{key}': is the kernel built with "
+                raise DiskError(f"null_blk has no attribute '{key}': does the kernel have "
                                 "CONFIG_BLK_DEV_NULL_BLK_ROTATIONAL?")
             _write(folder, key, value)
         _write(folder, "power", "1")
@@ -78,7 +77,7 @@ def _write(folder: Path, key: str, value: str) -> None:
     try:
         (folder / key).write_text(value)
     except OSError as error:
-        why = _last_words() if key == "power" else ""
+        why = _last_message() if key == "power" else ""
         raise DiskError(f"{key} = {value}: {why or error.strerror}") from None
 
 
@@ -89,7 +88,7 @@ def remove(name: str, base: Path = CONFIGFS) -> None:
 
 
 def attributes_of(name: str, base: Path = CONFIGFS) -> dict[str, str]:
-    """The attributes of a device, without those that belong to it alone."""
+    """The attributes of a device that can be copied to another one."""
     folder = _existing(name, base)
     found: dict[str, str] = {}
     for path in sorted([*folder.iterdir(), *folder.glob("rot/*")]):
@@ -97,15 +96,15 @@ def attributes_of(name: str, base: Path = CONFIGFS) -> dict[str, str]:
         if path.is_file() and key not in _OF_ONE_DEVICE:
             with contextlib.suppress(OSError):
                 found[key] = path.read_text().strip()
-    if found.get("rot/model") != "1":
-        raise DiskError(f"'{folder.name}' is a null_blk device without rot/model")
+    if found.get("irqmode") != "3":
+        raise DiskError(f"'{folder.name}' is not a rotating disk: irqmode is not 3")
     return found
 
 
 def stats_of(name: str, base: Path = CONFIGFS) -> dict[str, int]:
-    """The counters of a device that is switched on."""
+    """The counters of a device that is powered on."""
     try:
         text = (_existing(name, base) / "rot/stats").read_text()
     except OSError as error:
-        raise DiskError(f"{name}: no rot/stats: {error.strerror} (is it switched on?)") from None
+        raise DiskError(f"{name}: cannot read rot/stats: {error.strerror} (is the device powered on?)") from None
     return {key: int(value) for key, value in (line.split() for line in text.splitlines())}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the user is told in one line."""
+"""Errors of one line."""
 
 from tools.base.cli import EXIT_USAGE, ToolError
 
 
 class DiskError(ToolError):
-    """Something that cannot be done."""
+    """The command line, a file or the kernel does not allow it: nothing was done."""
 
     code = EXIT_USAGE

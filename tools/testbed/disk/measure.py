@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Measure a disk: O_DIRECT reads, timed with the clock that the disk turns by."""
+"""Measure a disk with O_DIRECT reads, by the kernel's clock, which the model uses, too."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _opened(device: Path) -> Iterator[int]:
 
 
 def random_read_ms(device: Path, nbytes: int, reads: int, depth: int = 1) -> float:
-    """Mean time between two completions of random reads, @depth of them being under way."""
+    """The mean time between two completions of random reads, at queue depth @depth."""
     with _opened(device) as fd:
         places = os.lseek(fd, 0, os.SEEK_END) // nbytes
         failed: list[OSError] = []
@@ -61,15 +61,15 @@ def random_read_ms(device: Path, nbytes: int, reads: int, depth: int = 1) -> flo
 
 
 def sequential_mbps(device: Path, offset: int, nbytes: int) -> float:
-    """Rate of reading in order, in 10^6 bytes a second; @offset < 0: the end of the disk."""
+    """The rate of sequential reads, in 10^6 bytes per second; @offset < 0: at the end of the disk."""
     with _opened(device) as fd:
         if offset < 0:
             capacity = os.lseek(fd, 0, os.SEEK_END)
             offset = (capacity - nbytes - SEQUENTIAL_BYTES) // SEQUENTIAL_BYTES * SEQUENTIAL_BYTES
         if offset < 0:
-            raise DiskError(f"{device}: too small to be read in order for {nbytes} bytes")
+            raise DiskError(f"{device}: too small for a sequential read of {nbytes} bytes")
         buffer = mmap.mmap(-1, SEQUENTIAL_BYTES)
-        os.preadv(fd, [buffer], offset)  # gets the head there
+        os.preadv(fd, [buffer], offset)  # positions the head
         start = time.monotonic_ns()
         done = 0
         while done < nbytes:

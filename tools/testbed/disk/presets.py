@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Presets: files of `attribute = value` lines for null_blk's configfs directory.
 
-`#` begins a comment. A line `#@ key = value` is a figure that the disk is rated at by
-its source; `disk check` compares with it.
+`#` begins a comment. A line `#@ key = value` is a rated speed of the disk, from its data sheet;
+`disk check` compares with it.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from .errors import DiskError
 FOLDER = Path(__file__).resolve().parents[3] / "configs" / "disks"
 RATED = ("outer_mbps", "inner_mbps", "random_4k_ms", "random_4k_kib_s", "random_64k_kib_s")
 
-MAX_SECTORS = 1024  # of a request to a guest's disk
+MAX_SECTORS = 1024  # largest request to the disk of a guest
 
-ATTRIBUTE = re.compile(r"(?:rot/)?[a-z0-9_]+")  # of a null_blk device, below its folder
+ROTATING = "3"  # the irqmode of a rotating disk
+ATTRIBUTE = re.compile(r"(?:rot/)?[a-z0-9_]+")  # path of an attribute in the folder of a device
 _LINE = re.compile(rf"(?P<key>{ATTRIBUTE.pattern})\s*=\s*(?P<value>\S+)")
 
 
 @dataclass
 class Preset:
-    """A disk by its name."""
+    """A disk: its attributes and rated speeds."""
 
     name: str
     title: str
@@ -38,7 +39,7 @@ def names(folder: Path = FOLDER) -> list[str]:
 
 
 def parse(text: str, name: str) -> Preset:
-    """A preset from the text of its file; @name is for messages, too."""
+    """Parse the text of a preset's file; messages use @name, too."""
     preset = Preset(name, "")
     for number, line in enumerate(text.splitlines(), 1):
         where = f"{name}.conf:{number}"
@@ -53,22 +54,22 @@ def parse(text: str, name: str) -> Preset:
             continue
         match = _LINE.match(content.strip())
         if not match or (not rated and match.end() != len(content.strip())):
-            raise DiskError(f"{where}: not 'attribute = value'")
+            raise DiskError(f"{where}: not of the form 'attribute = value'")
         key, value = match["key"], match["value"]
         if rated:
-            preset.rated[key] = _figure(key, value, where)
+            preset.rated[key] = _rated(key, value, where)
         elif key in preset.attributes:
-            raise DiskError(f"{where}: {key} is set a second time")
+            raise DiskError(f"{where}: {key} is set twice")
         else:
             preset.attributes[key] = value
-    if preset.attributes.get("rot/model") != "1" or "size" not in preset.attributes:
-        raise DiskError(f"{name}.conf: a disk needs 'rot/model = 1' and 'size = MiB'")
+    if preset.attributes.get("irqmode") != ROTATING or "size" not in preset.attributes:
+        raise DiskError(f"{name}.conf: 'irqmode = 3' and 'size = MiB' are required")
     return preset
 
 
-def _figure(key: str, value: str, where: str) -> float:
+def _rated(key: str, value: str, where: str) -> float:
     if key not in RATED:
-        raise DiskError(f"{where}: unknown figure '{key}' (known: {', '.join(RATED)})")
+        raise DiskError(f"{where}: unknown rated speed '{key}' (known: {', '.join(RATED)})")
     try:
         return float(value)
     except ValueError:
@@ -85,10 +86,10 @@ def load(name: str, folder: Path = FOLDER) -> Preset:
 
 
 def job_lines(folder: str, attributes: Mapping[str, str], depth: int) -> list[str]:
-    """What the program of a guest, which reads its job line by line, does to make a disk.
+    """The lines of a guest's job that create a disk.
 
     @folder: of the device, in configfs
-    @depth: commands that the drive holds, whatever the attributes say
+    @depth: queue depth of the drive, instead of that of the attributes
     """
     all_of_them = {"max_sectors": str(MAX_SECTORS), "submit_queues": "1", **attributes, "hw_queue_depth": str(depth)}
     return [f"mkdir {folder}", *(f"write {folder}/{key} {value}" for key, value in all_of_them.items()),
@@ -102,4 +103,4 @@ def change(preset: Preset, settings: Iterable[str]) -> None:
         if not (sep and key and value):
             raise DiskError(f"--set {setting}: not 'attribute=value'")
         preset.attributes[key] = value
-        preset.rated.clear()  # a changed disk has no rated figures
+        preset.rated.clear()  # a changed disk has no rated speeds

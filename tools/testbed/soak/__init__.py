@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The host's side of the soak: the load, the guests and the judge."""
+"""Random load on CFQ in virtual time: the load, the guests and the check of the invariants."""

@@ -20,7 +20,7 @@ from tools.testbed.vm import uml
 from tools.testbed.vm.uml import Stopped
 
 from . import load
-from .judge import Judge
+from .invariants import Checker
 from .load import Bounds
 from .task import INIT, Outcome, SoakGuests, Task, Violated, build_init, run_guest
 
@@ -33,42 +33,48 @@ REQUESTS_PER_GUEST = 1_000_000
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="soak",
-        description="Random load on CFQ in virtual time, with its invariants checked.",
-        epilog="Exit codes: 0 all held; 1 an invariant does not hold, or the kernel complains; "
+        description="Run random load on CFQ in virtual time and check its invariants.",
+        epilog="Exit codes: 0 all invariants held; 1 an invariant does not hold, or the kernel printed a warning; "
         "2 nothing was run; 130 interrupted.",
     )
     parser.add_argument(
-        "--requests", type=positive, default=10_000_000, metavar="N", help="to complete, on all disks (default: 10^7)"
+        "--requests", type=positive, default=10_000_000, metavar="N",
+        help="requests to complete, on all disks (default: 10^7)"
     )
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="guest number i has seed S + i (default: 1)")
     parser.add_argument(
-        "--hours", type=seconds, default=24, metavar="H", help="of virtual time, at most (default: %(default)s)"
+        "--hours", type=seconds, default=24, metavar="H", help="limit of virtual time (default: %(default)s)"
     )
-    parser.add_argument("--guests", type=positive, metavar="N", help="guests (default: one for a million requests)")
+    parser.add_argument("--guests", type=positive, metavar="N",
+                        help="number of guests (default: one per million requests)")
     cpus = len(os.sched_getaffinity(0))
     parser.add_argument(
-        "-j", "--jobs", type=positive, default=cpus, metavar="N", help="guests at a time (default: one for each CPU)"
+        "-j", "--jobs", type=positive, default=cpus, metavar="N", help="guests at a time (default: one per CPU)"
     )
-    parser.add_argument("--kernel", type=Path, default=KERNEL, metavar="PATH", help="default: build/uml/vmlinux")
+    parser.add_argument("--kernel", type=Path, default=KERNEL, metavar="PATH",
+                        help="User-Mode Linux to boot (default: build/uml/vmlinux)")
     parser.add_argument(
         "--schedulers",
         type=words,
         default=load.SCHEDULERS,
         metavar="A,B",
-        help="the one that is soaked, and those that it is switched to now and then; those that the kernel lacks "
+        help="the scheduler to test, and others to switch to now and then; others that the kernel lacks "
         "are left out (default: " + ",".join(load.SCHEDULERS) + ")",
     )
     parser.add_argument(
-        "--bound-ms", type=positive, metavar="MS", help="of a request's age, in place of what follows from the load"
+        "--bound-ms", type=positive, metavar="MS",
+        help="one latency bound for all classes, instead of those that follow from the load"
     )
     parser.add_argument(
-        "--limit", type=seconds, default=3600, metavar="S", help="real seconds for a guest (default: 3600)"
+        "--limit", type=seconds, default=3600, metavar="S",
+        help="limit of real time for a guest, in seconds (default: 3600)"
     )
     parser.add_argument(
-        "--report", type=Path, default=REPORT, metavar="FILE", help="for a violation (default: build/soak/violation)"
+        "--report", type=Path, default=REPORT, metavar="FILE",
+        help="where to write a violation (default: build/soak/violation)"
     )
-    parser.add_argument("--json", action="store_true", help="the result for a program")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
     return parser
 
 
@@ -79,18 +85,18 @@ def make_tasks(args: argparse.Namespace) -> list[Task]:
 
 
 class Requests:
-    """How far all guests are."""
+    """The progress of all guests."""
 
     def __init__(self, wanted: int, quiet: bool) -> None:
         self.wanted = wanted
         self.line = Progress(quiet)
-        self.judges: dict[int, Judge] = {}
+        self.checkers: dict[int, Checker] = {}
 
-    def __call__(self, seed: int, judge: Judge) -> None:
-        self.judges[seed] = judge
-        judges = list(self.judges.values())
-        done = sum(judge.requests for judge in judges)
-        hours = sum(judge.time_ns for judge in judges) / 3600 / load.SECOND
+    def __call__(self, seed: int, checker: Checker) -> None:
+        self.checkers[seed] = checker
+        checkers = list(self.checkers.values())
+        done = sum(checker.requests for checker in checkers)
+        hours = sum(checker.time_ns for checker in checkers) / 3600 / load.SECOND
         speed = done / self.line.seconds()
         left = f", {(self.wanted - done) / speed:.0f} s left" if 0 < done < self.wanted else ""
         self.line.show(f"{done:,} of {self.wanted:,} requests, {hours:.2f} h, {speed:.0f} requests/s{left}")
@@ -145,15 +151,15 @@ def result_lines(found: Summary) -> list[str]:
 
 
 def run_tasks(guests: SoakGuests, tasks: list[Task], bounds: Bounds, jobs: int, progress: Requests) -> list[Outcome]:
-    """All of them, or the first failure: then the others are ended."""
+    """Run all tasks; at the first failure end the others and raise it."""
 
     def one(task: Task) -> Outcome:
-        return run_guest(guests, task, bounds, lambda judge: progress(task.seed, judge))
+        return run_guest(guests, task, bounds, lambda checker: progress(task.seed, checker))
 
     with ThreadPoolExecutor(jobs) as pool:
         futures: list[Future[Outcome]] = []
         try:
-            # an interruption may come as soon as the first of them runs
+            # the user may interrupt as soon as the first task runs
             futures += [pool.submit(one, task) for task in tasks]
             wait(futures, return_when=FIRST_EXCEPTION)
         finally:
@@ -179,7 +185,7 @@ def cmd_soak(args: argparse.Namespace) -> int:
         outcomes = run_tasks(guests, tasks, bounds, args.jobs, progress)
     except Violated as error:
         write_whole(args.report, error.report)
-        raise ToolError(f"{error}; its state is in {args.report}", error.code) from None
+        raise ToolError(f"{error}; the report is in {args.report}", error.code) from None
     finally:
         progress.line.clear()
     found = summary(outcomes, bounds)

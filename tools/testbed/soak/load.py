@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the load is made of, and the bounds that follow from it.
+"""The lists that the load is drawn from, and the latency bounds that follow from them.
 
-The guest draws from these lists; the judge computes from the same lists how
-long a request may take.
+The guest draws from these lists; invariants.py computes the bounds from the same lists.
 """
 
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ PHASE_NS = 180 * SECOND
 SAMPLE_NS = SECOND
 EVENT_NS = 50 * MSEC
 
-# Presets and queue depths of the disks in a guest.
+# The disks of a guest: preset and queue depth.
 DRIVES = (
     ("barracuda-7200.11", 32),
     ("desktop-7200", 1),
@@ -25,7 +24,7 @@ DRIVES = (
     ("laptop-5400", 4),
 )
 
-# Values that are drawn for queue/iosched/NAME; the first is the default.
+# Values to draw for queue/iosched/NAME; the first is the default.
 TUNABLES: dict[str, list[str]] = {
     "slice_sync_ms": ["100", "1", "10", "40", "150"],
     "slice_async_rq": ["2", "1", "8", "100"],
@@ -41,7 +40,7 @@ TUNABLES: dict[str, list[str]] = {
     "bw_delays_ms": ["25 50 100 200 500 800 1000 2000", "1 2 3 4 5 6 7 8", "100 1 1000 1 5000 1 30 1"],
 }
 
-# Values for queue/NAME. max_sectors_kb is never below the guest's SMALLEST_REQUEST.
+# Values to draw for queue/NAME. max_sectors_kb is never below the guest's SMALLEST_REQUEST.
 QUEUE: dict[str, list[str]] = {
     "nr_requests": ["256", "8", "32", "64"],
     "rotational": ["1", "0"],
@@ -49,8 +48,8 @@ QUEUE: dict[str, list[str]] = {
     "read_ahead_kb": ["128", "0", "512"],
 }
 
-# Control groups that come and go, and what they write to io.bw after the device: all of a
-# line, as what is not said stays as it was. Most reserve.
+# Control groups that are created and removed, and the lines that are written to io.bw. A line sets
+# every key: a key that is left out would keep its value. Most lines reserve.
 GROUPS = 4
 LINES = [
     "bps=4096 delay=1000000 burst=65536",
@@ -63,23 +62,23 @@ LINES = [
 ]
 
 SCHEDULERS = ["cfq", "mq-deadline", "none", "bfq"]
-# Its classes are strict: who is behind one of them waits as long as that one asks.
+# Its classes are strict: a request waits as long as a better class has requests.
 UNBOUNDED = "bfq"
-# So that what waits there keeps to the bound, too.
+# With this aging, requests under the scheduler keep the bound, too.
 OTHERS = [("mq-deadline", "prio_aging_expire", "500")]
 
 # The largest rate that the guest draws, in bytes a second.
 RATE_MAX = 16 << 20
 
-# What else a turn of the disk may take. A drive that reorders lets a request wait
-# for so long, and then serves the up to 32 that have waited as long, at 18 ms each
-# on the slowest disk that has as many tags.
+# How long a drive that reorders may serve other requests: it lets a request wait for REORDER_MS,
+# and then first serves up to 32 that have waited as long, at 18 ms each on the slowest disk with
+# so many tags.
 REORDER_MS = 100
 DRIVE_NS = (REORDER_MS + 32 * 18) * MSEC
-# The queue is frozen until all that wait have been served when the scheduler or
-# nr_requests changes; changes of one disk seldom follow each other at once.
+# Changing the scheduler or nr_requests freezes the queue until all requests are served. Two
+# changes of one disk rarely follow each other immediately.
 FREEZE_NS = 10 * SECOND
-# Asynchronous queues in class BE: levels 0, 4 and 7 are used.
+# Asynchronous queues in class BE: writers use the levels 0, 4 and 7.
 ASYNC_QUEUES = 3
 
 CATEGORIES = ("rt", "bw", "be", "idle", "write")
@@ -93,20 +92,20 @@ def _most(name: str) -> int:
 class Bounds:
     """The most nanoseconds that a request of a category may take.
 
-    An operation of n requests may take n times as long: the requests of a
-    starving queue are let through one at a time.
+    An operation of n requests may take n times as long: aging serves the requests of a starved
+    queue one at a time.
     """
 
     by_category: dict[str, int]
 
     @classmethod
     def of_load(cls, slots: int = SLOTS) -> "Bounds":
-        # each control group may have two that are of no process
+        # each control group may have two queues without a process
         queues = slots + ASYNC_QUEUES + 2 * GROUPS
         # level 0 has 1.8 times the slice of level 4
         turn = _most("slice_sync_ms") * MSEC * 9 // 5 + DRIVE_NS
         first = queues * turn + FREEZE_NS
-        # RT is behind nobody but what has aged; one of each class may
+        # RT only waits for requests that have aged, one of each class
         aged = queues * (turn + _most("prio_aging_ms") * MSEC) + FREEZE_NS
         return cls({name: first if name == "rt" else aged for name in CATEGORIES})
 
@@ -123,7 +122,7 @@ def disk_lines(name: str, preset: str, depth: int) -> list[str]:
 
 
 def job_text(seed: int, requests: int, until_ns: int, schedulers: list[str]) -> str:
-    """The guest's job: disks, what is drawn from, and when to end."""
+    """The guest's job: the disks, the lists to draw from, and when to end."""
     lines = ["# job of the soak's guest"]
     for number, (preset, depth) in enumerate(DRIVES):
         lines += disk_lines(f"rot{number}", preset, depth)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Reads the guest's samples: what the scheduler's files in debugfs say at one moment."""
+"""Reads the guest's samples: the scheduler's files in debugfs at one moment."""
 
 import re
 from collections.abc import Iterator
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 
 class BadSample(Exception):
-    """Text of the guest that cannot be understood: the kernel's format has changed, or the guest's."""
+    """Output of the guest with an unknown format: the kernel's files have changed, or the guest."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that the director did: `words` say what."""
+    """An action of the director."""
 
     time_ns: int
     disk: str
@@ -35,7 +35,7 @@ class Queue:
 
     @property
     def key(self) -> tuple[int, bool, str, int]:
-        """What tells queues apart; the level does so among asynchronous ones only."""
+        """The identity of a queue; the level is part of it for asynchronous queues only."""
         return self.pid, self.sync, self.cls, -1 if self.sync else self.level
 
 
@@ -48,7 +48,7 @@ class SortEntry:
 
 @dataclass(frozen=True)
 class Reservation:
-    """In bytes, but the delay; `cgroup`: the group's number, 0 if it is the process's own."""
+    """A reservation, in bytes; `cgroup`: the ID of the control group, 0 if it is the process's own."""
 
     pid: int
     cgroup: int
@@ -57,13 +57,13 @@ class Reservation:
     bucket: int
     tokens: int
     met: int
-    # Of those met, by what part of the delay was left.
+    # Deadlines met, by the part of the delay that was left.
     slack: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Operation:
-    """What a worker is doing, and for how long."""
+    """The operation of a worker, and its age."""
 
     pid: int
     kind: str
@@ -74,7 +74,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Worst:
-    """The longest latency, divided by its requests, of a category since the last sample."""
+    """The longest latency per request of a category since the last sample."""
 
     category: str
     pid: int
@@ -83,7 +83,7 @@ class Worst:
 
 @dataclass
 class Sample:
-    """One disk at one moment; `whole` says that nothing happened while it was taken."""
+    """One disk at one moment; `whole`: no request changed while the sample was taken."""
 
     time_ns: int
     disk: str
@@ -126,7 +126,7 @@ HEAD = re.compile(
 def _match(pattern: "re.Pattern[str]", line: str) -> "re.Match[str]":
     found = pattern.fullmatch(line)
     if not found:
-        raise BadSample(f"not understood: '{line}'")
+        raise BadSample(f"unknown format: '{line}'")
     return found
 
 
@@ -192,7 +192,7 @@ def _line(sample: Sample, section: str, line: str) -> None:
 
 
 def parse_sample(lines: list[str]) -> Sample:
-    """From the line @sample to the one before @end."""
+    """Parse the lines from @sample to the one before @end."""
     time_ns, disk, phase, whole, completed, begun, ended, waiters = _match(HEAD, lines[0]).groups()
     sample = Sample(
         time_ns=int(time_ns),
@@ -223,7 +223,7 @@ def parse_event(line: str) -> Event:
 
 
 class Reader:
-    """Events and samples from a text that comes in pieces."""
+    """Parses events and samples from text that arrives in pieces."""
 
     def __init__(self) -> None:
         self.rest = ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The task of one guest: runs it and judges what it says while it runs."""
+"""Runs one guest, and checks its samples while it runs."""
 
 import hashlib
 import os
@@ -16,25 +16,25 @@ from tools.testbed.vm import build_static
 from tools.testbed.vm.uml import Guests, Stopped, scratch
 
 from . import load
-from .judge import Judge, Violation
+from .invariants import Checker, Violation
 from .load import Bounds
 from .samples import BadSample, Event, Reader, Sample
 
-TOOL = TOOLS / "testbed/soak"
+GUEST = TOOLS / "testbed/soak/guest"
 INIT = BUILD / "soak" / "soak"
 POLL_S = 0.2
 
 
 class SoakGuests(Guests):
-    """Guests that have one CPU each, and each slab cache by itself.
+    """Guests that are pinned to one CPU each, with slab caches that are not merged.
 
-    A guest's processes take turns, and one that wakes on another CPU than the
-    last takes four times as long.
+    Only one process of a guest runs at a time; waking it on another CPU than the last takes four
+    times as long.
     """
 
     def __init__(self, kernel: Path, init: Path, limit_s: float) -> None:
         super().__init__(kernel, init, limit_s, options=("slab_nomerge",))
-        # the first CPU is where most interrupts of the host are
+        # the first CPU last: it serves most interrupts of the host
         self.cpus: Queue[int] = Queue()
         for cpu in sorted(os.sched_getaffinity(0), reverse=True):
             self.cpus.put(cpu)
@@ -55,7 +55,7 @@ class SoakGuests(Guests):
 
 
 class Violated(ToolError):
-    """An invariant does not hold, or the kernel complains."""
+    """An invariant does not hold, or the kernel printed a warning."""
 
     def __init__(self, message: str, report: str) -> None:
         super().__init__(message, EXIT_FAILED)
@@ -64,7 +64,7 @@ class Violated(ToolError):
 
 @dataclass(frozen=True)
 class Task:
-    """What one guest is to do."""
+    """The load of one guest."""
 
     seed: int
     requests: int
@@ -72,14 +72,14 @@ class Task:
     schedulers: list[str]
 
     def again(self) -> str:
-        """Options that repeat it."""
+        """The options that repeat it."""
         hours = f"{self.until_ns / 3600 / load.SECOND:.9g}"
         return f"--seed {self.seed} --requests {self.requests} --hours {hours} --guests 1"
 
 
 @dataclass
 class Outcome:
-    """What one guest found; the same for the same task, to the last byte of the digest."""
+    """The result of one guest: the same for the same task, to the last byte of the digest."""
 
     seed: int
     requests: int = 0
@@ -93,21 +93,24 @@ class Outcome:
     tag_wait_ms: float = 0
     counters: dict[str, int] = field(default_factory=dict)
     slab: dict[str, int] = field(default_factory=dict)
-    # reservations in all samples, by who spends them
+    # reservations in all samples, by the kind of their owner
     spenders: dict[str, int] = field(default_factory=dict)
     digest: str = ""
 
 
 def build_init() -> Path:
-    """The guest's program, up to date."""
-    return build_static(TOOL / "soak.c", INIT.parent)
+    """Build the guest's program, if a part of it has changed."""
+    changed = max(path.stat().st_mtime for path in GUEST.iterdir())
+    if INIT.is_file() and INIT.stat().st_mtime <= changed:
+        INIT.unlink()  # build_static() compares with soak.c only, which includes the other parts
+    return build_static(GUEST / "soak.c", INIT.parent)
 
 
-def describe(task: Task, violation: Violation, judge: Judge, at: Event | Sample) -> Violated:
-    """One line for people, and a report with all that is known."""
+def describe(task: Task, violation: Violation, checker: Checker, at: Event | Sample) -> Violated:
+    """A message of one line, and a report with all that is known."""
     where = f"seed {task.seed}: at {at.time_ns / 1e9:.6f} s of virtual time, {at.disk}"
     message = f"{where}: {violation.invariant}: {violation.detail}; repeat with {task.again()}"
-    report = [message, "", "last events of the disk:", *judge.of_disk(at.disk).events]
+    report = [message, "", "last events of the disk:", *checker.of_disk(at.disk).events]
     if isinstance(at, Sample):
         report += ["", "sample:", at.text]
     return Violated(message, "\n".join(report) + "\n")
@@ -118,44 +121,44 @@ class Watch:
 
     def __init__(self, task: Task, bounds: Bounds, path: Path) -> None:
         self.task = task
-        self.judge = Judge(bounds)
+        self.checker = Checker(bounds)
         self.path = path
         self.reader = Reader()
         self.digest = hashlib.sha256()
         self.offset = 0
 
     def look(self) -> None:
-        """Judge what is new; raises Violated."""
+        """Check what is new; raises Violated."""
         if not self.path.exists():
             return
         with self.path.open("rb") as stream:
             stream.seek(self.offset)
             new = stream.read()
-        # the guest's page cache writes whole pages: a tail of zeros is not there yet
+        # the guest writes whole pages: zeros at the end are not written yet
         new = new.rstrip(b"\0")
         self.offset += len(new)
         self.digest.update(new)
         for item in self.reader.feed(new.decode("ascii", errors="replace")):
-            violation = self.judge.event(item) if isinstance(item, Event) else self.judge.sample(item)
+            violation = self.checker.event(item) if isinstance(item, Event) else self.checker.sample(item)
             if violation:
-                raise describe(self.task, violation, self.judge, item)
+                raise describe(self.task, violation, self.checker, item)
 
     def outcome(self) -> Outcome:
-        judge = self.judge
+        checker = self.checker
         return Outcome(
             seed=self.task.seed,
-            requests=judge.requests,
-            virtual_s=round(judge.time_ns / 1e9, 6),
-            samples=judge.samples,
-            torn=judge.torn,
-            rests=judge.rests,
-            events=judge.events,
-            switches=judge.switches,
-            worst_ms={name: round(worst / 1e6, 3) for name, worst in judge.worst_ns.items()},
-            tag_wait_ms=round(judge.tag_wait_ns / 1e6, 3),
-            counters=judge.totals(),
-            slab=judge.slab,
-            spenders=dict(sorted(judge.spenders.items())),
+            requests=checker.requests,
+            virtual_s=round(checker.time_ns / 1e9, 6),
+            samples=checker.samples,
+            torn=checker.torn,
+            rests=checker.rests,
+            events=checker.events,
+            switches=checker.switches,
+            worst_ms={name: round(worst / 1e6, 3) for name, worst in checker.worst_ns.items()},
+            tag_wait_ms=round(checker.tag_wait_ns / 1e6, 3),
+            counters=checker.totals(),
+            slab=checker.slab,
+            spenders=dict(sorted(checker.spenders.items())),
             digest=self.digest.hexdigest(),
         )
 
@@ -165,7 +168,7 @@ def check_kernel(folder: Path) -> None:
         raise ToolError(f"this kernel {(folder / 'refused').read_text().strip()}; see --kernel", EXIT_USAGE)
 
 
-def run_guest(guests: SoakGuests, task: Task, bounds: Bounds, progress: Callable[[Judge], None]) -> Outcome:
+def run_guest(guests: SoakGuests, task: Task, bounds: Bounds, progress: Callable[[Checker], None]) -> Outcome:
     """Run one task to its end; raises Violated, or ToolError if the guest fails otherwise."""
     with scratch() as folder:
         failure: list[BaseException] = []
@@ -184,7 +187,7 @@ def run_guest(guests: SoakGuests, task: Task, bounds: Bounds, progress: Callable
             while thread.is_alive():
                 thread.join(POLL_S)
                 watch.look()
-                progress(watch.judge)
+                progress(watch.checker)
         except BadSample as bad:
             guests.stop()
             raise ToolError(f"seed {task.seed}: {bad}") from None

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,8 @@ from pathlib import Path
 
 from tools.base.cli import ToolError
 
-from .programs import LIGHT
+from . import surroundings
+from .programs import LIGHT, of_system
 
 GUEST_OUT = "/run/vm-out"  # where the guest sees the output folder
 
@@ -30,7 +30,7 @@ LAST_WORDS = 0.9
 
 # Asks for the signal, then looks whether the runner is still there: prctl(2) says nothing of
 # one that ended before. The environment is env's, since a shell adds to its own.
-GUARD = 'test "$PPID" = {runner} && exec env -i "$@"'
+GUARD = 'test "$PPID" = {runner} && exec /usr/bin/env -i "$@"'
 
 
 class VMError(ToolError):
@@ -86,10 +86,10 @@ def guarded(command: Sequence[str], env: Mapping[str, str]) -> list[str]:
     @env: all of the command's environment, in this order
     """
     given = [*(f"{name}={value}" for name, value in env.items()), *command]
-    setpriv = shutil.which("setpriv")
+    setpriv = of_system("setpriv")
     if setpriv is None:
-        return ["env", "-i", *given]
-    return [setpriv, "--pdeathsig", "KILL", "--", "sh", "-c", GUARD.format(runner=os.getpid()), "sh", *given]
+        return ["/usr/bin/env", "-i", *given]
+    return [setpriv, "--pdeathsig", "KILL", "--", "/bin/sh", "-c", GUARD.format(runner=os.getpid()), "sh", *given]
 
 
 def collect(where: Path, reports: list[str], timed_out: bool, seconds: float) -> Result:
@@ -104,7 +104,7 @@ def collect(where: Path, reports: list[str], timed_out: bool, seconds: float) ->
 
 
 def script(command: str | Sequence[str], env: Mapping[str, str], timeout: float, console: str) -> str:
-    """What the guest runs: the mounts, the watchdog, the command, its exit code.
+    """What the guest runs: the watchdog, the command, its exit code.
 
     @console: the device that the watchdog writes to
     """
@@ -112,11 +112,10 @@ def script(command: str | Sequence[str], env: Mapping[str, str], timeout: float,
     # by the machine's age: on a busy host booting takes long
     last = round(max(timeout / 2, timeout * LAST_WORDS - 10))
     light = {"LD_LIBRARY_PATH": str(LIGHT)} if LIGHT.is_dir() else {}
-    exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in {**light, **env}.items())
+    exports = "".join(f"export {name}={shlex.quote(value)}\n"
+                      for name, value in {**surroundings.of_guest(), **light, **env}.items())
     return f"""#!/bin/bash
 exec > {GUEST_OUT}/stdout.log 2>&1
-mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
-mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
 export VM_OUT={GUEST_OUT}
 {exports}(
 	read -r up _ < /proc/uptime

@@ -16,13 +16,16 @@ from tools.base.paths import BUILD, ROOT
 HERE = Path(__file__).resolve().parent
 LIGHT = BUILD / "vm/lib"  # libraries that a guest in QEMU takes first
 
+# Of a guest, whoever runs it: nothing that somebody installed by hand.
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+
 # What fio needs to reach a local disk.
 FIO_NEEDS = ("libc.", "libm.", "libz.", "libaio.", "libnuma.", "ld-linux")
 
 
 def of_system(name: str) -> str | None:
     """The path of one of the system's programs, in a guest too; None where it is not installed."""
-    return shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin")
+    return shutil.which(name, path=PATH)
 
 
 def build_static(source: Path, folder: Path, *options: str) -> Path:
@@ -66,7 +69,8 @@ def build_bwctl() -> None:
 def _made(name: str, *command: str | Path, text: str | None = None) -> str:
     """What a command that makes something prints."""
     try:
-        done = subprocess.run(command, check=False, capture_output=True, text=True, input=text)
+        done = subprocess.run(command, check=False, capture_output=True, text=True, input=text,
+                              env={**os.environ, "LC_ALL": "C"})
     except OSError as error:
         raise ToolError(f"{name} cannot be built: {command[0]}: {error.strerror}") from None
     if done.returncode:
@@ -80,7 +84,7 @@ def light_fio() -> None:
     A distribution's fio loads some 60 libraries for Ceph, Gluster and RDMA; an emulated
     CPU with a debug kernel takes 6 seconds for it, each time.
     """
-    fio = shutil.which("fio")
+    fio = of_system("fio")
     if not fio:
         raise ToolError("no fio: install fio")
     versions = _versions(fio)

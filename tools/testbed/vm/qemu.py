@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""One run of a kernel in QEMU, by virtme-ng on the host's own root file system."""
+"""One run of a kernel in QEMU, on the host's own root file system, read-only."""
 
 from __future__ import annotations
 
@@ -7,27 +7,29 @@ import contextlib
 import functools
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO
 
 from tools.base.files import write_whole
-from tools.base.paths import BUILD, ROOT
+from tools.base.paths import BUILD
 
-from .command import GUEST_OUT, Follower, Result, VMError, collect, script, text
+from . import surroundings
+from .command import Follower, Result, VMError, collect, guarded, script, text
 from .reports import scan
 
 TCG_MENDED = (8, 1)  # the QEMU that has no TCG_FAULT any more
 TRIES = 3
+EMULATED = ("-accel", "tcg", "-cpu", "max")
 # The last of them: all CPUs in one thread of the emulator, which takes longer and has no such fault.
-ONE_THREAD = ("--qemu-opts=-accel tcg,thread=single",)
+ONE_THREAD = ("-accel", "tcg,thread=single", "-cpu", "max")
+KVM = ("-accel", "kvm", "-cpu", "host")
 
 # For an emulated CPU. Code at other addresses is translated anew, so that starting a program
 # takes three times as long with randomised ones. The root file system, which is read-only,
@@ -35,8 +37,6 @@ ONE_THREAD = ("--qemu-opts=-accel tcg,thread=single",)
 # if an interrupt comes while identify_cpu() has cleared the features: 1 boot in 10.
 QUICK = ("norandmaps", "no5lvl",
          "rootflags=version=9p2000.L,trans=virtio,access=any,msize=512000,cache=loose")
-# virtme-ng's five serial devices would have 64 queues each, all of which QEMU polls.
-PORTS = "-global virtio-serial-pci.max_ports=2"
 
 # Seconds that a kernel may take under KVM until it finds that it has no root.
 KVM_PATIENCE = 30
@@ -76,14 +76,35 @@ def image(flavour: str = "plain") -> Path:
     return path
 
 
-def _vng() -> str:
-    own = BUILD / "venv/bin/vng"
-    found = str(own) if own.is_file() else shutil.which("vng")
+def _qemu() -> str:
+    found = shutil.which("qemu-system-x86_64")
     if not found:
-        raise VMError("no virtme-ng: `tools/dev/setup/venv` installs it into build/venv")
-    if not shutil.which("qemu-system-x86_64"):
         raise VMError("no qemu-system-x86_64: install qemu-system-x86")
     return found
+
+
+def _shared(path: Path | str, tag: str, read_only: bool) -> list[str]:
+    """A folder of the host, for the guest to mount under a name."""
+    quoted = str(path).replace(",", ",,")
+    return ["-fsdev", f"local,id={tag},path={quoted},security_model=none,multidevs=remap"
+                      + (",readonly=on" if read_only else ""),
+            "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
+
+
+def _quoted(parameter: str) -> str:
+    return f'"{parameter}"' if " " in parameter else parameter
+
+
+def _command(qemu: str, image: Path, where: Path, cpus: int, memory: str, append: Sequence[str]) -> list[str]:
+    """QEMU's, but for its CPU."""
+    parameters = ["root=root", "rootfstype=9p", "ro", "raid=noautodetect", f"init={surroundings.INIT}",
+                  "console=ttyS0", "earlyprintk=serial,ttyS0,115200", "loglevel=7", "panic=-1", "oops=panic",
+                  *QUICK, *append, "--", "qemu"]
+    return [qemu, "-name", "guest", "-machine", "q35", "-smp", str(cpus), "-m", memory, "-no-reboot",
+            "-vga", "none", "-display", "none", "-parallel", "none", "-net", "none",
+            "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
+            *_shared("/", "root", read_only=True), *_shared(where, "results", read_only=False),
+            "-kernel", str(image), "-append", " ".join(map(_quoted, parameters))]
 
 
 def run(
@@ -102,6 +123,7 @@ def run(
     allow: Iterable[str] = (),
     live: bool = False,
     again: bool = True,
+    folders: Iterable[Path] = (),
 ) -> Result:
     """Boot a kernel, run a command in it as root, and collect what it left.
 
@@ -112,36 +134,27 @@ def run(
     @kvm: None for "where it works"
     @allow: regular expressions of kernel reports that are expected
     @live: copy the command's output to stdout while it runs
-    @again: where the emulator failed, run the command anew though it had begun
+    @again: where the emulator failed, run the command again though it had begun
+    @folders: of the host, seen by the guest wherever they are
     """
     bz_image = Path(kernel) if kernel else image(flavour)
     if not bz_image.is_file():
         raise VMError(f"{bz_image}: no such kernel image")
-    vng = _vng()
     where = Path(out) if out else Path(tempfile.mkdtemp(prefix="vm-", dir=_runs()))
     where.mkdir(parents=True, exist_ok=True)
     where = where.resolve()
     (where / "command.sh").write_text(script(command, env or {}, timeout, "/dev/ttyS0"))
-
-    args = [vng, "--run", str(bz_image.resolve()), "--verbose", "--user", "root",
-            "--disable-microvm", "--force-9p", "--cpus", str(cpus), "--memory", memory,
-            "--rwdir", f"{GUEST_OUT}={where}", "--rodir", f"{ROOT}={ROOT}"]
-    emulated = not (kvm_works(bz_image) if kvm is None else kvm)
-    if emulated:
-        args.append("--disable-kvm")
-    for parameter in ("oops=panic", *QUICK):
-        args += ["--append", parameter]
-    args += [f"--qemu-opts={PORTS}"]
-    for parameter in append:
-        args += ["--append", parameter]
+    (where / "folders").write_text(surroundings.folders(folders))
+    args = _command(_qemu(), bz_image.resolve(), where, cpus, memory, append)
     for option in qemu:
-        args += [f"--qemu-opts={option}"]
-    args += ["--exec", f"bash {GUEST_OUT}/command.sh"]
+        args += shlex.split(option)
+    emulated = not (kvm_works(bz_image) if kvm is None else kvm)
     for attempt in range(TRIES):
         for left in ("exit-code", "stdout.log", "console.log"):
             (where / left).unlink(missing_ok=True)
         last = attempt == TRIES - 1
-        result = _watch([*args, *(ONE_THREAD if last and emulated else ())], where, timeout, allow, live)
+        cpu = KVM if not emulated else ONE_THREAD if last else EMULATED
+        result = _watch([*args, *cpu], where, timeout, allow, live)
         result.emulator_is_faulty = emulated and qemu_version() < TCG_MENDED
         begun = (where / "stdout.log").exists()
         if last or not result.spoiled or (begun and not again):
@@ -166,32 +179,15 @@ def _runs() -> Path:
     return path
 
 
-class _Console(threading.Thread):
-    """Copy the console into a file as it comes, so that the log is whole after a kill."""
-
-    def __init__(self, stream: IO[bytes], path: Path) -> None:
-        super().__init__(daemon=True)
-        self.stream, self.path = stream, path
-        self.start()
-
-    def run(self) -> None:
-        with self.path.open("wb") as copy:
-            while data := self.stream.read1(65536):  # type: ignore[attr-defined]
-                copy.write(data)
-                copy.flush()
-
-
 def _watch(args: Sequence[str], where: Path, timeout: float, allow: Iterable[str],
            live: bool) -> Result:
     start = time.monotonic()
-    path = f"{Path(args[0]).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    machine = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, start_new_session=True,
-                               env={**os.environ, "PATH": path})
-    assert machine.stdout
-    console = _Console(machine.stdout, where / "console.log")
     follower = Follower(where / "stdout.log")
     timed_out = False
+    with (where / "console.log").open("wb") as console:
+        machine = subprocess.Popen(
+            guarded(args, surroundings.of_launcher()), stdin=subprocess.DEVNULL, stdout=console,
+            stderr=subprocess.STDOUT, start_new_session=True, umask=surroundings.UMASK)
     try:
         while machine.poll() is None and not timed_out:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -200,11 +196,10 @@ def _watch(args: Sequence[str], where: Path, timeout: float, allow: Iterable[str
                 follower.catch_up()
             timed_out = machine.poll() is None and time.monotonic() - start > timeout
     finally:
-        # QEMU is a child of virtme-ng, in a session of its own: nothing else is hit
+        # the session is the guest's own: its group holds nothing else
         with contextlib.suppress(ProcessLookupError):
             os.killpg(machine.pid, signal.SIGKILL)
         machine.wait()
-        console.join(10)
     if live:
         follower.catch_up()
     return collect(where, scan(text(where / "console.log"), allow), timed_out, time.monotonic() - start)

@@ -18,15 +18,14 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from tools.base.paths import BUILD, ROOT
+from tools.base.paths import BUILD
 
+from . import surroundings
 from .command import Follower, Result, VMError, collect, guarded, script, text
-from .programs import HERE as PROGRAMS
 from .programs import lazy_ipi
 from .reports import scan
 
 IMAGE = BUILD / "uml-smp/linux"
-INIT = PROGRAMS / "guest/smp-init"
 # The output folder, as the kernel names it: paths of the host may have spaces.
 HERE = "/proc/self/cwd"
 POLL_S = 0.2
@@ -34,8 +33,8 @@ POLL_S = 0.2
 END_S = 5
 
 
-def command_line(cpus: int, memory: str) -> list[str]:
-    """Of the kernel, but for what a run adds."""
+def command_line(cpus: int, memory: str, append: Sequence[str]) -> list[str]:
+    """Of the kernel."""
     return [
         f"ncpus={cpus}",
         f"mem={memory}",
@@ -54,6 +53,9 @@ def command_line(cpus: int, memory: str) -> list[str]:
         "norandmaps",
         "oops=panic",
         "kasan_multi_shot",  # else only the first report of a boot
+        *append,
+        "--",
+        "uml",
     ]
 
 
@@ -89,24 +91,16 @@ def run(
         (where / left).unlink(missing_ok=True)
     # of a kernel that was killed here: another would take it for one that runs
     shutil.rmtree(where / "guest", ignore_errors=True)
-    (where / "init").symlink_to(INIT)
+    (where / "init").symlink_to(surroundings.INIT)
     # SysRq "b" sleeps in User-Mode Linux, where it must not
     (where / "command.sh").write_text(script(command, {"VM_STOP": "c", **(env or {})}, timeout, "/dev/console"))
-    (where / "folders").write_text(f"{ROOT}\n{Path.cwd()}\n")
+    (where / "folders").write_text(surroundings.folders())
 
-    args = guarded([str(image.resolve()), *command_line(cpus, memory), *append], _environment())
+    args = guarded([str(image.resolve()), *command_line(cpus, memory, append)],
+                   surroundings.of_launcher(LD_PRELOAD=str(lazy_ipi())))
     start = time.monotonic()
     timed_out = _watch(args, where, start + timeout, live)
     return collect(where, scan(text(where / "console.log"), allow), timed_out, time.monotonic() - start)
-
-
-def _environment() -> dict[str, str]:
-    """What the kernel, as a process, is given.
-
-    It looks for the end of its stack among these, and replaces PATH before that: with
-    nothing else its programs' first page would lie in its own stack (get_top_address).
-    """
-    return {"PATH": os.environ.get("PATH", os.defpath), "HOME": "/", "LD_PRELOAD": str(lazy_ipi())}
 
 
 def _watch(args: Sequence[str], where: Path, deadline: float, live: bool) -> bool:
@@ -114,7 +108,7 @@ def _watch(args: Sequence[str], where: Path, deadline: float, live: bool) -> boo
     follower = Follower(where / "stdout.log")
     with (where / "console.log").open("wb") as console:
         machine = subprocess.Popen(args, cwd=where, stdin=subprocess.DEVNULL, stdout=console,
-                                   stderr=subprocess.STDOUT, start_new_session=True)
+                                   stderr=subprocess.STDOUT, start_new_session=True, umask=surroundings.UMASK)
         try:
             done = False
             while machine.poll() is None and time.monotonic() < deadline:

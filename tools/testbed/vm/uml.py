@@ -25,6 +25,7 @@ from tools.base.cli import EXIT_USAGE, ToolError
 from tools.base.code_id import KERNEL_ID
 from tools.base.paths import BUILD, ROOT
 
+from . import surroundings
 from .command import guarded
 from .programs import random_numbers
 from .reports import scan
@@ -102,8 +103,7 @@ class Guests:
         return str(said["code"]) if said["image"] == image else image
 
     def environment(self, seed: int) -> dict[str, str]:
-        found = {key: value for key, value in os.environ.items() if key in ("PATH", "TMPDIR", "HOME")}
-        return found | {"LD_PRELOAD": str(self.preload), "RANDOM_SEED": str(seed)}
+        return surroundings.of_launcher(LD_PRELOAD=str(self.preload), RANDOM_SEED=str(seed))
 
     def run(self, text: str, files: dict[str, str], folder: Path, name: str, seed: int | None = None) -> None:
         """Run one job; folder holds its results afterwards. The seed is of the kernel's random numbers."""
@@ -111,6 +111,7 @@ class Guests:
             (folder / left).unlink(missing_ok=True)
         (folder / INIT).symlink_to(self.init)
         (folder / "job").write_text(text)
+        shutil.copyfile(surroundings.MKE2FS_CONF, folder / surroundings.MKE2FS_CONF.name)
         for file, content in files.items():
             (folder / file).write_text(content)
         console = folder / "console"
@@ -133,7 +134,7 @@ class Guests:
                     raise Stopped
                 process = subprocess.Popen(
                     guarded(self.command(), self.environment(seed)), cwd=folder, stdin=subprocess.DEVNULL,
-                    stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+                    stdout=output, stderr=subprocess.STDOUT, start_new_session=True, umask=surroundings.UMASK)
                 self.running.add(process)
             try:
                 process.wait(self.limit_s)
@@ -187,7 +188,8 @@ mount -t sysfs sysfs /sys
 mount -t configfs configfs /sys/kernel/config
 mountpoint -q /dev || mount -t devtmpfs devtmpfs /dev
 mount -t hostfs -o {folder} none {out}
-export OUT={out} PATH={path}
+umask 022
+export OUT={out} {environment}
 cd {root}
 {commands}
 echo > $OUT/done
@@ -203,8 +205,8 @@ def run_commands(commands: str, folder: Path, kernel: Path = IMAGE, limit_s: flo
     """
     script = folder / "commands.sh"
     script.write_text(SHELL.format(
-        folder=shlex.quote(str(folder)), out=OUT, path=shlex.quote(os.environ["PATH"]),
-        root=shlex.quote(str(ROOT)), commands=commands))
+        folder=shlex.quote(str(folder)), out=OUT, root=shlex.quote(str(ROOT)), commands=commands,
+        environment=shlex.join(f"{name}={value}" for name, value in surroundings.of_guest().items())))
     script.chmod(0o755)
     Guests(kernel, script, limit_s).run("", {}, folder, "commands")
     return (folder / "console").read_text(errors="replace")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The viewer of block traces: see cli.py and the README."""
+"""blkviz, a viewer for block traces: see the README."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What CFQ said of its queues: slices, classes, and values such as tokens."""
+"""CFQ's messages: time slices, classes, and values such as tokens."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from .panels import PANELS
 from .requests import Matcher
 from .tables import UNKNOWN, Series, Slices, columns
 
-# The values of each panel, by the word in the messages.
+# For each panel of values, the word before the number in a message.
 KEYS = {panel.name: panel.values.key for panel in PANELS if panel.values and panel.values.key}
 
 
 class Scheduler:
-    """Puts CFQ's messages together.
+    """Collects CFQ's messages into slices and series of values.
 
-    @start: of the trace, with which a slice begins that began before
+    @start: start of the trace: a slice that began earlier begins there
     """
 
     COLUMNS = ("pid", "sync", "cls", "level", "start", "end", "length_us", "why", "dispatched")
@@ -43,7 +43,7 @@ class Scheduler:
             requests.announce(event, said.sector, said.cls, deadline)
             self.sent[said.pid, said.sync] = said.sector
         elif said.verb == "tokens" and before is not None:
-            requests.more_said(event, before, deadline)
+            requests.add_message(event, before, deadline)
         elif said.verb == "idle":
             self.values["idles"].append((said.pid, time, said.values.get("window_us", 0)))
         elif said.verb == "preempted":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The command line: `blkviz record` needs nothing but Python, all else needs numpy."""
+"""Command line: `blkviz record` requires only Python, everything else also numpy."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def command(words: Sequence[str]) -> int:
     if words[:1] == ["record"]:
-        from . import record
+        from . import capture
 
-        return record.main(words[1:])
+        return capture.main(words[1:])
     cli.need_numpy()
     from . import view
 

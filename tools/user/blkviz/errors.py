@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What can be wrong with a trace."""
+"""Errors of blkviz."""
 
 from tools.base.cli import EXIT_USAGE, ToolError
 
 
 class NoTraceError(ToolError):
-    """The input is no block trace at all, or the command line makes no sense."""
+    """The input is not a block trace, or the command line is wrong."""
 
     code = EXIT_USAGE

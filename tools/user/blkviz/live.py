@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`blkviz --live`: the page on the loopback, growing while the trace runs.
+"""`blkviz --live`: serves a page on the loopback that grows while the trace runs.
 
-blktrace writes to a pipe; what has come is parsed anew when a page asks for more
-than it has, at most once a second. The oldest is dropped beyond LIMIT bytes, but for
-the names of processes and the wall clock, which are told only once.
+blktrace writes to a pipe. When a page requests newer data, all data received so far is
+parsed again, at most once a second. Above LIMIT bytes the oldest data is dropped, except
+the names of processes and the wall clock, which blktrace writes only once.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from urllib.parse import parse_qs, urlparse
 
 from tools.base.cli import ToolError
 
-from . import model, page, parse, record, records
+from . import blktrace_format as fmt
+from . import capture, html, model, parse
 from .errors import NoTraceError
 from .parse import Source
-from .recording import Notes
+from .trace_files import Notes
 
 LIMIT = 64 << 20
 PAUSE_S = 1.0
 
 
 class Recording:
-    """What has come through the pipe so far."""
+    """The data received through the pipe so far."""
 
     def __init__(self, stream: IO[bytes], title: str) -> None:
         self.title = title
@@ -56,11 +57,11 @@ class Recording:
         self.ended = True
 
     def _forget(self) -> None:
-        """Drop a quarter, up to where a record begins."""
-        keep = records.ANY_MAGIC.search(self.data, LIMIT // 4)
+        """Drop the oldest quarter, up to the beginning of a record."""
+        keep = fmt.ANY_MAGIC.search(self.data, LIMIT // 4)
         cut = keep.start() if keep else len(self.data)
         old = parse.parse([Source(self.title, bytes(self.data[:cut]))]).events
-        # a new one: a page may be made with the other just now
+        # a new object: another thread may be using the old one
         self.notes = Notes(names=self.notes.names | model.names(old), clock=self.notes.clock or model.clock(old))
         self.forgotten += cut
         del self.data[:cut]
@@ -70,12 +71,12 @@ class Recording:
         return self.forgotten + len(self.data)
 
     def payload(self) -> dict[str, Any] | None:
-        """The page's data as of now; None while there is no event."""
+        """The current data of the page; None while there are no events."""
         with self.lock:
             version, data, forgotten, notes = self.version, bytes(self.data), self.forgotten, self.notes
         if self.made and (self.made[0] == version or time.monotonic() - self.made_at < PAUSE_S):
             return self.made[1]
-        # an incomplete record at the end is still to come
+        # leave out an incomplete record at the end
         whole = data[:parse.scan(data, final=False).consumed] if not self.ended else data
         if not parse.is_trace(whole):
             return None
@@ -85,14 +86,14 @@ class Recording:
             return None
         if forgotten:
             found.problems.append(f"the oldest {forgotten} bytes were dropped: the page shows the last "
-                                  f"{len(data)}")
-        made = page.payload(found, self.title, live=True, version=version)
+                                  f"{len(data)} bytes")
+        made = html.payload(found, self.title, live=True, version=version)
         self.made, self.made_at = (version, made), time.monotonic()
         return made
 
 
 WAITING = """<!DOCTYPE html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="1">
-<title>blkviz</title><p>The trace has no event yet.</p></html>"""
+<title>blkviz</title><p>No events recorded yet.</p></html>"""
 
 
 def handler(source: Recording) -> type[BaseHTTPRequestHandler]:
@@ -101,7 +102,7 @@ def handler(source: Recording) -> type[BaseHTTPRequestHandler]:
             asked = urlparse(self.path)
             data = source.payload()
             if asked.path == "/":
-                self.answer("text/html; charset=utf-8", page.html(data) if data else WAITING)
+                self.answer("text/html; charset=utf-8", html.render(data) if data else WAITING)
             elif asked.path == "/data":
                 after = parse_qs(asked.query).get("after", ["0"])[0]
                 if data is None or str(data["head"]["version"]) == after:
@@ -128,7 +129,7 @@ def handler(source: Recording) -> type[BaseHTTPRequestHandler]:
 
 
 def serve(device: str, port: int) -> int:
-    """Serve until interrupted; the messages are switched off again afterwards."""
+    """Serve until interrupted, then switch the messages off again."""
     with ExitStack() as stack:
         if device == "-":
             stream: IO[bytes] = sys.stdin.buffer
@@ -137,10 +138,10 @@ def serve(device: str, port: int) -> int:
         try:
             server = ThreadingHTTPServer(("127.0.0.1", port), handler(Recording(stream, device)))
         except OSError as error:
-            raise ToolError(f"port {port}: {error.strerror}; take another --port") from None
+            raise ToolError(f"port {port}: {error.strerror}: choose another one with --port") from None
         server.daemon_threads = True
         stack.callback(server.server_close)
-        print(f"http://127.0.0.1:{server.server_port}/ (end with Ctrl-C)", flush=True)
+        print(f"http://127.0.0.1:{server.server_port}/ (stop with Ctrl-C)", flush=True)
         try:
             server.serve_forever()
         except KeyboardInterrupt:
@@ -151,12 +152,12 @@ def serve(device: str, port: int) -> int:
 def _tracer(device: str, stack: ExitStack) -> IO[bytes]:
     if not shutil.which("blktrace"):
         raise ToolError("blktrace is not installed (Debian: apt install blktrace)")
-    path, name = record.device_of(device)
-    stack.enter_context(record.vfs_messages(name, None))
+    path, name = capture.device_of(device)
+    stack.enter_context(capture.vfs_messages(name, None))
     tracer = subprocess.Popen(["blktrace", "-d", str(path), "-o", "-"], stdout=subprocess.PIPE, start_new_session=True)
 
     def end() -> None:
-        # its pipe stays open: it has more to write, and the reader is still there
+        # the pipe stays open: blktrace writes its last data, which the reader still takes
         tracer.send_signal(signal.SIGINT)
         tracer.wait()
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the text messages of a trace say.
+"""Parses the text messages of a trace.
 
 VFS: `enter vfs_read ino 1234 off 0 len 1048576`, `leave vfs_read ino 1234 ret 1048576`.
-`vfs messages read,write`: what is told from here on; `vfs messages 0`: nothing.
-Passed over: `at vfs_fault ...`, which has no end. Made of events of tracefs (filecalls.py):
-the same, and `enter uring_read req 3 ino 1234`, `leave uring_read req 3 ino 1234 ret 4096`.
-CFQ: `cfq 4711S BE4 dispatch 81920+1024 queued 0 in drive 1`, and so on; a dispatch of
-class BW is followed by `cfq 4711S BW2 tokens N rate N deadline_us N`: bytes, bytes a
-second (may be missing), and us from now, negative if missed. Unknown words
-are passed over.
+`vfs messages read,write`: the operations traced from here on; `vfs messages 0`: none.
+`at vfs_fault ...` is ignored: it has no end. Messages built from tracefs events
+(tracefs_calls.py) have the same form, and `enter uring_read req 3 ino 1234`,
+`leave uring_read req 3 ino 1234 ret 4096`.
+CFQ: `cfq 4711S BE4 dispatch 81920+1024 queued 0 in drive 1`, and so on. A dispatch in
+class BW is followed by `cfq 4711S BW2 tokens N rate N deadline_us N`: bytes, bytes per
+second (optional), and us from now, negative if missed. Unknown words are ignored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass, field
 
 CLASSES = ("", "RT", "BW", "BE", "idle")
-# Begins the message of which operations there are messages.
+# Prefix of the message that lists the operations traced.
 SWITCH = "vfs messages "
 EXPIRED = ("", "time", "budget", "empty", "idle", "preempt", "tokens", "due", "debt")
 
@@ -38,7 +38,7 @@ class Vfs:
 
 @dataclass
 class Cfq:
-    """A message about a queue: whose, which class, what, and the numbers in it."""
+    """A message about a queue of CFQ: its process and class, the event, and the values in it."""
 
     pid: int
     sync: bool

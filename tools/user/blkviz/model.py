@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""From events to what happened: requests, system calls, slices, processes."""
+"""Builds the tables of a recording from its events: requests, system calls, slices, processes."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from . import figures, messages, records
-from .calls import Stacks
+from . import blktrace_format as fmt
+from . import messages, process_stats
 from .cfq import Scheduler
 from .errors import NoTraceError
 from .parse import Events, Lost, Trace, clock
-from .recording import Notes
 from .requests import Matcher
 from .tables import (
     CACHED,
@@ -29,8 +28,10 @@ from .tables import (
     Model,
     Process,
 )
+from .trace_files import Notes
+from .vfs_calls import Stacks
 
-# with what is built, for those who read a trace
+# also re-exports the constants of the tables
 __all__ = ["CACHED", "CACHED_BELOW_NS", "KINDS", "LOST_COMPLETION", "NO_COMPLETION", "NO_DISPATCH", "NO_ENTER",
            "NO_LEAVE", "SEEK", "SEEK_ABOVE_NS", "SEQUENTIAL", "UNFINISHED", "UNKNOWN", "Model", "Process",
            "build", "clock", "names", "problems_of"]
@@ -38,10 +39,10 @@ __all__ = ["CACHED", "CACHED_BELOW_NS", "KINDS", "LOST_COMPLETION", "NO_COMPLETI
 
 def build(trace: Trace, notes: Notes | None = None, device: int | None = None,
           reserved: dict[str, int] | None = None) -> Model:
-    """Everything that is shown, of one device (by default the one with most events).
+    """The tables of one device, by default the one with the most events.
 
-    `reserved`: bytes a second by name or number of a process; NoTraceError if
-    the device is not in the trace.
+    `reserved`: bytes per second by name or ID of a process. NoTraceError if the device
+    is not in the trace.
     """
     notes = notes or Notes()
     hints: list[str] = []
@@ -58,9 +59,8 @@ def build(trace: Trace, notes: Notes | None = None, device: int | None = None,
                   [], lost,
                   notes.dropped, [str(problem) for problem in trace.problems], hints)
     if trace.unknown_actions:
-        model.problems.append(f"{trace.unknown_actions} events of kinds that this viewer does "
-                              "not know")
-    model.processes = figures.processes(model, notes.names | names(events))
+        model.problems.append(f"{trace.unknown_actions} events of unknown types were ignored")
+    model.processes = process_stats.processes(model, notes.names | names(events))
     _add_known(model.processes, scheduler, notes, reserved or {})
     return model
 
@@ -72,15 +72,15 @@ def _of_one_device(trace: Trace, device: int | None, hints: list[str]) -> tuple[
     if device is None:
         device = next(iter(devices))
     elif device not in devices:
-        names = ", ".join(records.device_name(one) for one in devices)
-        raise NoTraceError(f"no device {records.device_name(device)} in the recording; "
-                           f"there is {names}")
-    others = [f"{records.device_name(one)} ({count} events)" for one, count in devices.items()
+        names = ", ".join(fmt.device_name(one) for one in devices)
+        raise NoTraceError(f"device {fmt.device_name(device)} is not in the recording; "
+                           f"choose one of {names}")
+    others = [f"{fmt.device_name(one)} ({count} events)" for one, count in devices.items()
               if one != device]
     if not others:
         return trace, device
-    # Names of processes are told once, on whatever device comes first.
-    keep = (trace.events.device == device) | (trace.events.action == records.NOTE_PROCESS)
+    # The name of a process is traced once, on the first device that it uses.
+    keep = (trace.events.device == device) | (trace.events.action == fmt.NOTE_PROCESS)
     hints.append(f"also recorded: {', '.join(others[:5])}; choose with --device")
     lost = [one for one in trace.lost if one.device == device]
     return Trace(trace.events.take(keep), trace.problems, lost, trace.unknown_actions), device
@@ -88,36 +88,36 @@ def _of_one_device(trace: Trace, device: int | None, hints: list[str]) -> tuple[
 
 def _walk(events: Events, matcher: Matcher, calls: Stacks, scheduler: Scheduler,
           lost: list[Lost]) -> None:
-    """Give each event to whom it concerns."""
+    """Pass each event to the builder of the requests, the calls or the slices."""
     times, sectors, lengths = events.time.tolist(), events.sector.tolist(), events.length.tolist()
     actions, categories = events.action.tolist(), events.category.tolist()
     pids, errors = events.pid.tolist(), events.error.tolist()
     gaps = iter(sorted(one.end for one in lost))
     next_gap = next(gaps, None)
-    touching = {records.BACKMERGE, records.FRONTMERGE, records.GETRQ, records.SLEEPRQ,
-                records.INSERT, records.BOUNCE}
+    touching = {fmt.BACKMERGE, fmt.FRONTMERGE, fmt.GETRQ, fmt.SLEEPRQ,
+                fmt.INSERT, fmt.BOUNCE}
     for event, action in enumerate(actions):
         time, sector, category = times[event], sectors[event], categories[event]
         while next_gap is not None and time >= next_gap:
             matcher.lose(next_gap)
             next_gap = next(gaps, None)
-        write = category & records.WRITE
-        if action == records.QUEUE:
+        write = category & fmt.WRITE
+        if action == fmt.QUEUE:
             matcher.queue(event, time, sector, lengths[event], pids[event], write)
         elif action in touching:
             matcher.touch(event, sector, write)
-        elif action == records.ISSUE:
+        elif action == fmt.ISSUE:
             matcher.dispatch(event, time, sector, lengths[event], pids[event], category)
-        elif action == records.COMPLETE:
+        elif action == fmt.COMPLETE:
             matcher.complete(event, time, sector, lengths[event], pids[event], category,
                              errors[event])
-        elif action == records.NOTE_MESSAGE:
+        elif action == fmt.NOTE_MESSAGE:
             _message(event, time, pids[event], events.text(event), matcher, calls, scheduler)
-        elif action == records.REMAP:
+        elif action == fmt.REMAP:
             matcher.remap(event, sector)
-        elif action == records.REQUEUE:
+        elif action == fmt.REQUEUE:
             matcher.requeue(event, sector, write)
-        elif action == records.SPLIT:
+        elif action == fmt.SPLIT:
             matcher.split(event, sector, lengths[event], write)
 
 
@@ -134,13 +134,13 @@ def _message(event: int, time: int, pid: int, text: str, matcher: Matcher, calls
 def names(events: Events) -> dict[int, str]:
     """The last name of each process."""
     found: dict[int, str] = {0: "(kernel)"}
-    for index in np.flatnonzero(events.action == records.NOTE_PROCESS).tolist():
+    for index in np.flatnonzero(events.action == fmt.NOTE_PROCESS).tolist():
         found[int(events.pid[index])] = events.text(index)
     return found
 
 
 def _add_known(processes: list[Process], scheduler: Scheduler, notes: Notes, asked: dict[str, int]) -> None:
-    """Classes and reservations: from CFQ, or from notes, or as asked for."""
+    """Set classes and reservations: from CFQ's messages, the notes, or the command line."""
     for process in processes:
         pid = process.pid
         reserved = notes.reserved.get(pid, 0) or scheduler.rates.get(pid, 0)
@@ -149,14 +149,14 @@ def _add_known(processes: list[Process], scheduler: Scheduler, notes: Notes, ask
 
 
 def problems_of(model: Model) -> list[str]:
-    """Everything that the banner says."""
+    """The messages of the banner."""
     said = list(model.problems)
     count = sum(one.count for one in model.lost)
     where = f"at {len(model.lost)} place{'s' * (len(model.lost) > 1)} (hatched in the picture)"
-    more = "larger buffers help (blktrace -b, -n)"
+    more = "use larger buffers (blktrace -b, -n)"
     if model.dropped > count:
-        # messages have no numbers, so their loss leaves no gap; nor does what came last on a CPU
-        shown = f"{count} of them {where}" if count else "where is not known"
+        # lost messages leave no gap in the sequence numbers, and neither do the last events of a CPU
+        shown = f"{count} of them {where}" if count else "at unknown places"
         said.append(f"{model.dropped} events were dropped while recording, {shown}; {more}")
     elif count:
         said.append(f"{count} events were lost while recording, {where}; {more}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The panels below the processes' time lines: one table for the page, the picture and Perfetto.
+"""The table of panels below the time lines of the processes, for the page, the picture and Perfetto.
 
-A new panel of values that CFQ says of a process is a row here and no more. Any other one is a row, and something
-that draws it: PAINTERS in figure.py, PAINTERS in page/panels.js, and TRACKS in perfetto.py.
+A new panel of values from CFQ's messages only requires a row here. Any other panel also requires code that draws it:
+PAINTERS in draw.py, PAINTERS in viewer/panels.js, and TRACKS in perfetto.py.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .tables import Model
 
 @dataclass(frozen=True)
 class Values:
-    """Values by process.
+    """A series of values for each process.
 
-    @key: the word before the number in a message; "": no message has them, model.py does
-    @label: what the picture's scale says
+    @key: the word before the number in a message; "": model.py computes the values
+    @label: label of the axis in the picture
     @unit: bytes or us
-    @line: whether a value holds until the next one; otherwise each is a mark, a cross below zero
+    @line: draw a line, where a value holds until the next one; otherwise marks, with a cross for values below zero
     """
 
     key: str
@@ -33,14 +33,14 @@ class Values:
 
 @dataclass(frozen=True)
 class Panel:
-    """What is drawn of all processes over the time.
+    """A panel with the data of all processes over time.
 
-    @title, @text: what the page says beside it
-    @pixels: its height in the page
-    @height: its height in the picture; a process's time line has 1
-    @needs: the table of the model without which it is left out
-    @without: what it says without CFQ's messages, in place of leaving it out
-    @perfetto: whether a trace for Perfetto has a track of it
+    @title, @text: title and explanation on the page
+    @pixels: height on the page
+    @height: height in the picture, in units of a process's time line
+    @needs: the panel is left out if this table of the model is empty
+    @without: note shown if the trace has no messages of CFQ, instead of leaving the panel out
+    @perfetto: whether a trace for Perfetto has a track for it
     """
 
     name: str
@@ -54,7 +54,7 @@ class Panel:
     values: Values | None = None
 
     def there(self, found: Model, pids: Sequence[int] | None = None) -> bool:
-        """Whether the trace has something for it; values: of the processes @pids, by default of any."""
+        """Whether the trace has data for the panel; for values, data of the processes @pids (default: of any)."""
         if self.values:
             mine = found.series[self.name].pid
             return bool(len(mine) if pids is None else np.isin(mine, pids).any())
@@ -63,25 +63,28 @@ class Panel:
         return not self.needs or len(getattr(found, self.needs)) > 0
 
 
-# Of each so long piece of the recording, ns, the head's band has the lowest and the highest sector.
+# The band of the head has one lowest and one highest sector for each period of this length, ns.
 BAND_NS = 100_000_000
 
 # From top to bottom.
 PANELS = (
     Panel("position", "Head position",
-          "From completions, of the processes shown. Many: thin bars from lowest to highest.", 190, 1.6),
+          "Positions of completed requests of the processes shown; bars from lowest to highest if there are many.",
+          190, 1.6),
     # Perfetto has the head's position
-    Panel("headband", "Head's band", "From completions, too: lowest to highest sector of each 100 ms.", 80, 0.9,
+    Panel("headband", "Head range", "Lowest to highest sector of the completions in each 100 ms.", 80, 0.9,
           perfetto=False),
     # Perfetto has the class of each request
-    Panel("classes", "Class served", "RT, BW, BE, idle, a row each: from dispatch to completion.", 64, 0.6,
-          without="no messages of CFQ: classes are not known", perfetto=False),
-    Panel("slices", "CFQ slices", "Whose slice, and why it ended. … waits for the next request, ▼ preempted.",
+    Panel("classes", "Class served", "One row each for RT, BW, BE and idle: requests from dispatch to completion.",
+          64, 0.6, without="no messages of CFQ: classes are unknown", perfetto=False),
+    Panel("slices", "CFQ slices",
+          "Process of each time slice, and why the slice ended. … idle wait for the next request, ▼ preempted.",
           52, 0.6, needs="slices"),
-    Panel("tokens", "BW tokens", "Bytes that may be asked for at once; below zero: to be paid first.", 90, 0.9,
-          values=Values("tokens", "tokens", "bytes", line=True)),
-    Panel("slack", "BW slack", "What was left to the deadline when the data was there; ✕ below zero: too late.",
+    Panel("tokens", "BW tokens", "Bytes that may be requested at once; below zero: bytes to be paid back first.",
+          90, 0.9, values=Values("tokens", "tokens", "bytes", line=True)),
+    Panel("slack", "BW slack", "Time from completion to deadline; ✕ below zero: deadline missed.",
           90, 0.9, values=Values("", "slack", "us", line=False)),
     # Perfetto has the bytes of each request
-    Panel("throughput", "Throughput", "Grey: all processes shown. Long dashes: reserved.", 170, 1.4, perfetto=False),
+    Panel("throughput", "Throughput", "Grey: all processes shown. Long dashes: reservations.", 170, 1.4,
+          perfetto=False),
 )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""From the bytes of a recording to events in the order of time.
+"""Parses the bytes of a recording into events sorted by time.
 
-Nothing in the input can make this fail: what cannot be read is left out and
-named in a list of problems. Time and memory are linear in the input. Payloads
-are not copied: an event knows where its own lies.
+No input makes the parser fail: it leaves out what it cannot read and adds an entry
+to a list of problems. Time and memory are linear in the size of the input. Payloads
+are not copied: an event has the offset of its payload.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from . import records
+from . import blktrace_format as fmt
 
-# A record is decoded from a copy of its header; the headers that are copied at a time.
+# Headers are copied for decoding; this many at a time.
 CHUNK = 1 << 15
 
-# No disk is larger: a sector beyond it is damage (2^55 sectors are 2^64 bytes).
+# No disk has more sectors (2^55 sectors are 2^64 bytes): a larger number is damage.
 SECTOR_LIMIT = 1 << 55
 
-# On one CPU time does not jump so far (ns) and back again; nor does a recording last so long.
+# Limits of time, ns: a jump this far forth and back on one CPU, or a recording this long, is damage.
 SPIKE_NS = 10 * 10**9
 LONGEST_NS = 30 * 86400 * 10**9
 
-# The most problems of a file that are named; the others are counted.
+# Maximum number of problems listed for a file; further ones are counted.
 MOST_PROBLEMS = 100
 
-# More events than this between two neighbours are no loss but a damaged number.
+# A larger gap between two sequence numbers is not a loss of events but a damaged number.
 GAP_LIMIT = 1 << 28
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Something of the input that is not in the events."""
+    """A part of the input that could not be parsed."""
 
     source: str
     text: str
@@ -50,7 +50,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Lost:
-    """Events that were dropped: how many, and between which times (ns)."""
+    """Dropped events: how many, and between which times (ns)."""
 
     start: int
     end: int
@@ -61,7 +61,7 @@ class Lost:
 
 @dataclass
 class Scan:
-    """Where the records of one buffer are."""
+    """The offsets of the records in one buffer."""
 
     offsets: array[int] = field(default_factory=lambda: array("Q"))
     layouts: bytearray = field(default_factory=bytearray)
@@ -69,29 +69,29 @@ class Scan:
     problems: list[tuple[int, str]] = field(default_factory=list)
     unnamed_problems: int = 0
 
-    def complain(self, offset: int, text: str) -> None:
+    def add_problem(self, offset: int, text: str) -> None:
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append((offset, text))
         else:
             self.unnamed_problems += 1
 
 
-_ORDERED = list(records.LAYOUTS.values())
+_ORDERED = list(fmt.LAYOUTS.values())
 _NUMBERED = {magic: (number, layout.size, layout.payload_length.unpack_from,
                      layout.payload_length_at)
-             for number, (magic, layout) in enumerate(records.LAYOUTS.items())}
+             for number, (magic, layout) in enumerate(fmt.LAYOUTS.items())}
 
 
 def is_trace(data: bytes) -> bool:
-    """Whether there is a record's beginning anywhere."""
-    return records.ANY_MAGIC.search(data) is not None
+    """Whether the data contains the beginning of a record."""
+    return fmt.ANY_MAGIC.search(data) is not None
 
 
 def scan(data: bytes, final: bool = True) -> Scan:
-    """Find the records; without `final` an incomplete one at the end may still grow.
+    """Find the records; without `final` an incomplete record at the end may still grow.
 
-    A record whose end does not meet another record (or the end) is damaged, or
-    what follows it is: its header is kept and the search goes on behind it.
+    If a record is not followed by another record (or the end), either of them is
+    damaged: its header is kept and the search continues after the header.
     """
     found = Scan()
     offsets, layouts = found.offsets, found.layouts
@@ -113,7 +113,7 @@ def scan(data: bytes, final: bool = True) -> Scan:
         after = header_end + unpack(data, position + at)[0]
         if after + 4 <= end and data[after:after + 4] not in _NUMBERED or after > end:
             if after > end and (not final
-                                or records.ANY_MAGIC.search(data, header_end) is None):
+                                or fmt.ANY_MAGIC.search(data, header_end) is None):
                 break
             offsets.append(position)
             layouts.append(number)
@@ -126,34 +126,34 @@ def scan(data: bytes, final: bool = True) -> Scan:
         position = found.consumed = after
     if final and found.consumed < end:
         left = end - found.consumed
-        found.complain(found.consumed,
-                       f"the recording ends in the middle of a record ({left} bytes are left)")
+        found.add_problem(found.consumed,
+                          f"the recording ends in the middle of a record ({left} bytes are left)")
         found.consumed = end
     return found
 
 
 def _resume_inside(data: bytes, position: int, found: Scan) -> bool:
-    """The header at `position` is cut off: a record may still start within it."""
-    match = records.ANY_MAGIC.search(data, position + 1)
+    """The header at `position` is truncated: look for a record that starts within it."""
+    match = fmt.ANY_MAGIC.search(data, position + 1)
     if match is None:
         found.consumed = position
         return False
-    found.complain(position, f"{match.start() - position} bytes are no record")
+    found.add_problem(position, f"{match.start() - position} bytes are not a record")
     found.consumed = match.start()
     return True
 
 
 def _skip(data: bytes, start: int, expected: int, found: Scan, final: bool) -> int:
-    """The next record from `start` on, or -1; where one was expected is a problem."""
-    match = records.ANY_MAGIC.search(data, start)
+    """The position of the next record from `start` on, or -1; adds a problem at `expected`."""
+    match = fmt.ANY_MAGIC.search(data, start)
     if match is not None:
-        found.complain(min(expected, match.start()),
-                       f"damaged: the next record is found at byte {match.start()}")
+        found.add_problem(min(expected, match.start()),
+                          f"damaged: the next record is at byte {match.start()}")
         found.consumed = match.start()
         return match.start()
-    # Up to three bytes may be the beginning of a magic number that is still to come.
+    # The last three bytes may be the beginning of an incomplete magic number.
     keep = len(data) if final else max(start, len(data) - 3)
-    found.complain(start, f"damaged: {len(data) - start} bytes to the end are no record")
+    found.add_problem(start, f"damaged: the last {len(data) - start} bytes are not a record")
     found.consumed = keep
     return -1
 
@@ -168,10 +168,10 @@ class Source:
 
 @dataclass
 class Events:
-    """All events, in the order of time; each field is an array of the same length.
+    """All events, sorted by time; each field is an array of the same length.
 
-    time in ns, sector in sectors of 512 bytes, length in bytes, action one of records.LETTERS,
-    category as in records (READ, WRITE, ...), error an errno.
+    time in ns, sector in sectors of 512 bytes, length in bytes, action one of fmt.LETTERS,
+    category as in blktrace_format.py (READ, WRITE, ...), error an errno.
     """
 
     time: NDArray[np.int64]
@@ -195,29 +195,29 @@ class Events:
         return len(self.time)
 
     def payload(self, index: int) -> bytes:
-        """What follows the record, without the cgroup's id."""
+        """The bytes after the record's header, without the cgroup ID."""
         start = int(self.payload_at[index])
         end = start + int(self.payload_length[index])
         if self.has_cgroup[index]:
-            start = min(start + records.CGROUP_BYTES, end)
+            start = min(start + fmt.CGROUP_BYTES, end)
         return self.sources[int(self.source[index])].data[start:end]
 
     def cgroup(self, index: int) -> int | None:
-        """The cgroup's id (its inode), if the event has one."""
+        """The cgroup ID (its inode number), if the event has one."""
         if not self.has_cgroup[index]:
             return None
         start = int(self.payload_at[index])
-        raw = self.sources[int(self.source[index])].data[start:start + records.CGROUP_BYTES]
-        if len(raw) != records.CGROUP_BYTES:
+        raw = self.sources[int(self.source[index])].data[start:start + fmt.CGROUP_BYTES]
+        if len(raw) != fmt.CGROUP_BYTES:
             return None
         return int.from_bytes(raw, "big" if self.big_endian[index] else "little")
 
     def text(self, index: int) -> str:
-        """The payload as text: a message, a process's name."""
+        """The payload as text: a message or the name of a process."""
         return self.payload(index).split(b"\0", 1)[0].decode("utf-8", "replace").strip()
 
     def take(self, which: NDArray[np.int64] | NDArray[np.bool_]) -> Events:
-        """These events only."""
+        """A selection of the events."""
         arrays = {name: getattr(self, name)[which] for name in _ARRAYS}
         return Events(**arrays, sources=self.sources)
 
@@ -227,7 +227,7 @@ _ARRAYS = [name for name in Events.__dataclass_fields__ if name != "sources"]
 
 @dataclass
 class Trace:
-    """What a recording holds."""
+    """The events of a recording, with problems and losses."""
 
     events: Events
     problems: list[Problem] = field(default_factory=list)
@@ -235,7 +235,7 @@ class Trace:
     unknown_actions: int = 0
 
     def devices(self) -> dict[int, int]:
-        """Events of each device, most first."""
+        """Number of events of each device, the largest first."""
         numbers, counts = np.unique(self.events.device, return_counts=True)
         pairs = sorted(zip(numbers.tolist(), counts.tolist(), strict=True),
                        key=lambda pair: -pair[1])
@@ -243,15 +243,15 @@ class Trace:
 
 
 def parse(sources: Iterable[Source]) -> Trace:
-    """Read all of them; their events are merged by time."""
+    """Parse all sources and merge their events by time."""
     sources = list(sources)
     problems: list[Problem] = []
     parts: list[Events] = []
     for number, source in enumerate(sources):
         found = scan(source.data)
         problems += named_problems(source.name, found)
-        part, complaints = plausible(decode(source, number, found), source.name)
-        problems += complaints
+        part, implausible = plausible(decode(source, number, found), source.name)
+        problems += implausible
         parts.append(part)
     return merge(parts, sources, problems)
 
@@ -259,24 +259,24 @@ def parse(sources: Iterable[Source]) -> Trace:
 def named_problems(name: str, found: Scan) -> list[Problem]:
     problems = [Problem(name, text, offset) for offset, text in found.problems]
     if found.unnamed_problems:
-        problems.append(Problem(name, f"{found.unnamed_problems} more damaged places"))
+        problems.append(Problem(name, f"{found.unnamed_problems} more damaged places (not listed)"))
     return problems
 
 
 def merge(parts: Sequence[Events], sources: Sequence[Source], problems: list[Problem]) -> Trace:
-    """One trace of several pieces: sorted by time, losses found."""
+    """Merge parts into one trace: sort by time, find losses."""
     events = _joined(parts, sources)
-    events, complaint = _within_reason(events)
-    problems = problems + complaint
+    events, outliers = _without_outliers(events)
+    problems = problems + outliers
     lost = find_lost(events)
     order = np.argsort(events.time, kind="stable")
     events = events.take(order)
-    unknown = int(np.count_nonzero(~np.isin(events.action, list(records.LETTERS))))
+    unknown = int(np.count_nonzero(~np.isin(events.action, list(fmt.LETTERS))))
     return Trace(events, problems, lost, unknown)
 
 
 def add(trace: Trace, source: Source) -> Trace:
-    """With the notes of another source, whose losses are not those of numbered events."""
+    """Add the messages of another source, which have no sequence numbers."""
     sources = [*trace.events.sources, source]
     events = _joined([trace.events, decode(source, len(sources) - 1, scan(source.data))], sources)
     order = np.argsort(events.time, kind="stable")
@@ -284,8 +284,8 @@ def add(trace: Trace, source: Source) -> Trace:
 
 
 def clock(events: Events) -> tuple[int, int] | None:
-    """A time of the trace, and what the wall clock (ns since 1970) said then, if it was noted."""
-    for index in np.flatnonzero(events.action == records.NOTE_TIMESTAMP)[:1].tolist():
+    """A time of the trace and the wall clock (ns since 1970) at that time, if the trace has it."""
+    for index in np.flatnonzero(events.action == fmt.NOTE_TIMESTAMP)[:1].tolist():
         payload = events.payload(index)
         if len(payload) < 8:
             continue
@@ -296,7 +296,7 @@ def clock(events: Events) -> tuple[int, int] | None:
 
 
 def decode(source: Source, number: int, found: Scan) -> Events:
-    """The records of a scan as arrays, in their order in the buffer."""
+    """Decode the records of a scan into arrays, in the order of the buffer."""
     raw = np.frombuffer(source.data, dtype=np.uint8)
     offsets = np.frombuffer(found.offsets, dtype=np.uint64).astype(np.int64)
     kinds = np.frombuffer(bytes(found.layouts), dtype=np.uint8)
@@ -307,25 +307,25 @@ def decode(source: Source, number: int, found: Scan) -> Events:
             some = places[start:start + CHUNK]
             _decode_some(raw, offsets[some], layout, events, some)
     events.source[:] = number
-    # Where damage hides the end of a payload it may not leave the buffer.
+    # Limit the payload of a damaged record to the buffer.
     room = np.maximum(len(raw) - events.payload_at, 0)
     np.minimum(events.payload_length, room, out=events.payload_length, casting="unsafe")
     return events
 
 
-def _decode_some(raw: NDArray[np.uint8], offsets: NDArray[np.int64], layout: records.Layout,
+def _decode_some(raw: NDArray[np.uint8], offsets: NDArray[np.int64], layout: fmt.Layout,
                  events: Events, places: NDArray[np.int64]) -> None:
     headers = raw[offsets[:, None] + np.arange(layout.size)].view(layout.dtype)[:, 0]
     action = headers["action"].astype(np.uint64)
-    category = (action >> np.uint64(records.CATEGORY_SHIFT)).astype(np.uint32)
+    category = (action >> np.uint64(fmt.CATEGORY_SHIFT)).astype(np.uint32)
     act = (action & np.uint64(0xffff)).astype(np.int64)
-    cgroup = (act & records.CGROUP_BIT) != 0
-    act &= ~records.CGROUP_BIT
-    note = (category & records.NOTIFY) != 0
-    act[note] += records.NOTE
+    cgroup = (act & fmt.CGROUP_BIT) != 0
+    act &= ~fmt.CGROUP_BIT
+    note = (category & fmt.NOTIFY) != 0
+    act[note] += fmt.NOTE
     events.time[places] = np.minimum(headers["time"], np.uint64(2**62)).astype(np.int64)
     sector = np.minimum(headers["sector"], np.uint64(SECTOR_LIMIT)).astype(np.int64)
-    # Older kernels leave these of a note as they find them.
+    # Older kernels do not initialize these fields of a message.
     events.sector[places] = np.where(note, 0, sector)
     events.length[places] = np.where(note, 0, headers["bytes"])
     events.error[places] = np.where(note, 0, headers["error"])
@@ -357,7 +357,7 @@ def _joined(parts: Sequence[Events], sources: Sequence[Source]) -> Events:
 
 
 def plausible(events: Events, name: str) -> tuple[Events, list[Problem]]:
-    """One buffer's events without those that only damage explains."""
+    """Remove events with impossible times or sectors from those of one buffer."""
     time = events.time
     bad = events.sector >= SECTOR_LIMIT
     if len(time) > 2:
@@ -368,12 +368,12 @@ def plausible(events: Events, name: str) -> tuple[Events, list[Problem]]:
     if not count:
         return events, []
     problem = Problem(name, f"{count} damaged record{'s' * (count > 1)} left out "
-                            "(a time or a sector that cannot be)")
+                            "(impossible time or sector)")
     return events.take(~bad), [problem]
 
 
-def _within_reason(events: Events) -> tuple[Events, list[Problem]]:
-    """Without events that are months away from the others."""
+def _without_outliers(events: Events) -> tuple[Events, list[Problem]]:
+    """Remove events that are months away from the others."""
     if not len(events):
         return events, []
     far = np.abs(events.time - np.int64(np.median(events.time))) > LONGEST_NS
@@ -381,15 +381,15 @@ def _within_reason(events: Events) -> tuple[Events, list[Problem]]:
     if not count:
         return events, []
     return events.take(~far), [Problem("recording", f"{count} events months away from the others "
-                                                    "left out")]
+                                                    "were left out")]
 
 
 def find_lost(events: Events) -> list[Lost]:
-    """Gaps in the numbers that the kernel gives the events of each CPU.
+    """Find gaps in the sequence numbers of the events of each CPU.
 
-    The events are in the order in which each CPU wrote them; notes have no number.
+    The events are in the order in which each CPU wrote them; messages have no number.
     """
-    numbered = np.flatnonzero(events.action < records.NOTE)
+    numbered = np.flatnonzero(events.action < fmt.NOTE)
     if not len(numbered):
         return []
     cpu, device = events.cpu[numbered], events.device[numbered]

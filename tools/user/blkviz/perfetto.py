@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A trace for ui.perfetto.dev, in the JSON Trace Event Format.
+"""Writes a trace for ui.perfetto.dev, in the JSON Trace Event Format.
 
-Times are microseconds from the beginning. A process's system calls are slices of its
-thread, its requests asynchronous slices (they overlap); CFQ's slices are a thread of
-the process that stands for the disk; head position, tokens and slack are
-counters. Perfetto drops what has a negative pid and gives pid 0 a meaning of its own,
-so the disk, and a process that nothing names, get numbers that no process can have.
+Times are microseconds from the start of the trace. System calls are slices of the
+process's thread; requests are asynchronous slices, since they overlap. The disk is a
+process: CFQ's time slices are its thread, and head position, tokens and slack are its
+counters. Perfetto drops negative process IDs and treats 0 specially, so the disk and
+unknown processes get IDs that no process can have.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from . import messages, records
+from . import blktrace_format as fmt
+from . import messages
 from .panels import PANELS
 from .tables import KINDS, NO_ENTER, NO_LEAVE, Model
 
-# From PID_MAX_LIMIT of the kernel on.
+# PID_MAX_LIMIT of the kernel and above.
 DISK, NOBODY = 1 << 22, (1 << 22) + 1
 
 
@@ -43,7 +44,7 @@ def _owner(pid: int) -> dict[str, int]:
 
 
 def _names(found: Model) -> list[dict[str, Any]]:
-    names = [(DISK, f"disk {records.device_name(found.device)}", "CFQ")]
+    names = [(DISK, f"disk {fmt.device_name(found.device)}", "CFQ")]
     names += [(process.pid, process.name, process.name) for process in found.processes]
     return [{"ph": "M", "name": kind, "args": {"name": name}} | _owner(pid)
             for pid, of_process, of_thread in names
@@ -66,7 +67,7 @@ def _requests(found: Model) -> list[dict[str, Any]]:
     requests, kinds, events = found.requests, found.requests.kind(), []
     judged, left = requests.judged(), requests.left()
     for i in np.flatnonzero(requests.finished()).tolist():
-        io = records.kind_of_io(int(requests.category[i]))
+        io = fmt.kind_of_io(int(requests.category[i]))
         common = {"cat": "request", "id": i, "name": f"{io} {KINDS[kinds[i]]}"} | _owner(int(requests.pid[i]))
         args = {"sector": int(requests.sector[i]), "bytes": int(requests.length[i]),
                 "class": messages.CLASSES[requests.cls[i]]}
@@ -98,12 +99,12 @@ def _head(found: Model) -> list[dict[str, Any]]:
 
 
 def _values(found: Model, name: str, key: str) -> list[dict[str, Any]]:
-    """A counter of each process."""
+    """A counter for each process."""
     series = found.series[name]
     return [{"ph": "C", "name": f"{key} {int(pid)}", "pid": DISK, "ts": _us(found, int(time)),
              "args": {key: int(value)}}
             for pid, time, value in zip(series.pid, series.time, series.value, strict=True)]
 
 
-# What draws a panel that is not one of values.
+# The tracks of the panels other than those of values.
 TRACKS = {"position": _head, "slices": _slices}

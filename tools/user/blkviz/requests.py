@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Requests, from the events of a device.
+"""Builds requests from the events of a device.
 
-A request belongs to the process that queued it: dispatch and completion run in the
-context of any process. What is queued (a bio) is found again in the request that is
-dispatched by the sectors that this covers, which also follows merges and splits.
+A request belongs to the process that queued it, since dispatch and completion run in
+the context of any process. The bios of a request are found by the sectors that the
+dispatched request covers, which handles merges and splits too.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from . import records
+from . import blktrace_format as fmt
 from .tables import LOST_COMPLETION, NO_COMPLETION, NO_DISPATCH, UNKNOWN, Requests
 
 T = TypeVar("T")
 
 
 class Bio:
-    """A piece of I/O that was queued and not dispatched yet; `origin`: the events of its queueing."""
+    """A bio that was queued and is not dispatched yet; `origin`: its remap and queue events."""
 
     __slots__ = ("end", "events", "origin", "pid", "queued")
 
@@ -32,7 +32,7 @@ class Bio:
 
 @dataclass
 class Announced:
-    """What CFQ has said of a request before it is dispatched; `deadline`: ns, or UNKNOWN."""
+    """CFQ's messages about a request before its dispatch event; `deadline`: ns, or UNKNOWN."""
 
     events: list[int]
     cls: int
@@ -40,10 +40,10 @@ class Announced:
 
 
 class Queues(Generic[T]):
-    """A queue for each sector.
+    """A first-in first-out queue for each sector.
 
-    Nearly all hold one thing: a deque for each is too large, and where many things
-    are in one, taking the first out of a list takes too long.
+    Nearly all queues hold one element, for which a deque would be too large. Removing the
+    first element of a long list would be too slow, so the number of those taken is kept.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Queues(Generic[T]):
         return things[-1] if things else None
 
     def take(self, sector: int) -> T | None:
-        """The first, which leaves."""
+        """Remove and return the first element."""
         things = self.things.get(sector)
         if not things:
             return None
@@ -76,7 +76,7 @@ class Queues(Generic[T]):
 
 
 class Matcher:
-    """Puts the events of a device together to requests, one event after the other."""
+    """Builds the requests of a device, one event after the other."""
 
     COLUMNS = ("pid", "queued", "dispatched", "completed", "sector", "length", "category",
                "error", "cls", "flags", "deadline")
@@ -84,11 +84,11 @@ class Matcher:
     def __init__(self) -> None:
         self.columns = {name: array("q") for name in self.COLUMNS}
         self.events: list[list[int]] = []
-        self.waiting: dict[int, Queues[Bio]] = {way: Queues() for way in (0, records.WRITE)}
+        self.waiting: dict[int, Queues[Bio]] = {way: Queues() for way in (0, fmt.WRITE)}
         self.remaps: dict[int, int] = {}
-        self.in_flight: dict[int, Queues[int]] = {way: Queues() for way in (0, records.WRITE)}
+        self.in_flight: dict[int, Queues[int]] = {way: Queues() for way in (0, fmt.WRITE)}
         self.left: dict[int, int] = {}
-        self.requeued: dict[int, Queues[int]] = {way: Queues() for way in (0, records.WRITE)}
+        self.requeued: dict[int, Queues[int]] = {way: Queues() for way in (0, fmt.WRITE)}
         self.announced: dict[int, Announced] = {}
         self.lost_until = UNKNOWN
 
@@ -100,33 +100,33 @@ class Matcher:
     def queue(self, event: int, time: int, sector: int, length: int, pid: int, write: int) -> None:
         remap = self.remaps.pop(sector, None)
         origin = (event,) if remap is None else (remap, event)
-        self.waiting[write].add(sector, Bio(sector + length // records.SECTOR_BYTES, pid, time, origin))
+        self.waiting[write].add(sector, Bio(sector + length // fmt.SECTOR_BYTES, pid, time, origin))
 
     def touch(self, event: int, sector: int, write: int) -> None:
-        """An event of a bio that waits: merged, inserted, ..."""
-        bio = self.waiting[write].last(sector) or self.waiting[write ^ records.WRITE].last(sector)
+        """An event of a queued bio: merged, inserted, ..."""
+        bio = self.waiting[write].last(sector) or self.waiting[write ^ fmt.WRITE].last(sector)
         if bio:
             bio.events.append(event)
 
     def announce(self, event: int, sector: int, cls: int, deadline: int) -> None:
-        """CFQ says what it dispatches, in which class, and when the data is to be there, or UNKNOWN."""
+        """CFQ's message about a dispatch, with the class and the deadline (or UNKNOWN)."""
         self.announced[sector] = Announced([event], cls, deadline)
 
-    def more_said(self, event: int, sector: int, deadline: int) -> None:
-        """One more message about a request that is about to be dispatched."""
+    def add_message(self, event: int, sector: int, deadline: int) -> None:
+        """Another message about a request that CFQ dispatches."""
         if announced := self.announced.get(sector):
             announced.events.append(event)
             announced.deadline = deadline
 
     def split(self, event: int, sector: int, length: int, write: int) -> None:
-        """The first part of a bio becomes one of its own."""
+        """Split a bio; the first part becomes a bio of its own."""
         self.touch(event, sector, write)
-        bio, at = self.waiting[write].last(sector), sector + length // records.SECTOR_BYTES
+        bio, at = self.waiting[write].last(sector), sector + length // fmt.SECTOR_BYTES
         if bio and bio.end > at > sector:
             self._divide(bio, at, write).events.append(event)
 
     def _divide(self, bio: Bio, at: int, write: int) -> Bio:
-        """Cut a bio; the rest has its origin only: every earlier split in every later part would be too many."""
+        """Cut a bio. The rest keeps the origin only: repeated splits would copy all earlier events each time."""
         rest = Bio(bio.end, bio.pid, bio.queued, bio.origin)
         self.waiting[write].add(at, rest)
         bio.end = at
@@ -136,7 +136,7 @@ class Matcher:
 
     def dispatch(self, event: int, time: int, sector: int, length: int, pid: int,
                  category: int) -> None:
-        write = category & records.WRITE
+        write = category & fmt.WRITE
         request = self.requeued[write].take(sector)
         if request is None:
             bios = self._covered(sector, length, write)
@@ -148,7 +148,7 @@ class Matcher:
             self.columns["cls"][request] = announced.cls
             self.columns["deadline"][request] = announced.deadline
             self.events[request] += announced.events
-        # What was lost may have been the completion of the one before.
+        # The completion of an earlier request there may be among the lost events.
         for flying in self.in_flight.values():
             while ((older := flying.first(sector)) is not None
                    and self.columns["dispatched"][older] < self.lost_until):
@@ -158,8 +158,8 @@ class Matcher:
         self.left[request] = length
 
     def _covered(self, sector: int, length: int, write: int) -> list[Bio]:
-        """Take the bios that a request consists of from those that wait."""
-        end = sector + length // records.SECTOR_BYTES
+        """Take the queued bios that a request consists of."""
+        end = sector + length // fmt.SECTOR_BYTES
         taken: list[Bio] = []
         position = sector
         while bio := self.waiting[write].take(position):
@@ -190,7 +190,7 @@ class Matcher:
 
     def complete(self, event: int, time: int, sector: int, length: int, pid: int, category: int,
                  error: int) -> None:
-        flying = self.in_flight[category & records.WRITE]
+        flying = self.in_flight[category & fmt.WRITE]
         request = flying.take(sector)
         if request is None:
             self._complete_unseen(event, time, sector, length, pid, category, error)
@@ -199,7 +199,7 @@ class Matcher:
         left = self.left[request] - length
         if left > 0 and length and not error:
             self.left[request] = left
-            flying.add(sector + length // records.SECTOR_BYTES, request)
+            flying.add(sector + length // fmt.SECTOR_BYTES, request)
             return
         self.columns["completed"][request] = time
         self.columns["error"][request] = error
@@ -207,8 +207,8 @@ class Matcher:
 
     def _complete_unseen(self, event: int, time: int, sector: int, length: int, pid: int,
                          category: int, error: int) -> None:
-        """A completion without a dispatch: from before the trace, or a device without requests."""
-        bios = self._covered(sector, length, category & records.WRITE)
+        """A completion without a dispatch: dispatched before the trace, or on a bio-based device."""
+        bios = self._covered(sector, length, category & fmt.WRITE)
         request = self._new(bios, time, sector, length, pid, category)
         if (queued := self.columns["queued"][request]) != UNKNOWN:
             self.columns["dispatched"][request] = queued
@@ -221,7 +221,7 @@ class Matcher:
         self.lost_until = end
 
     def result(self, last: int) -> Requests:
-        """All requests; what is in flight at the end, at time `last`, stays open."""
+        """All requests; those in flight at the end of the trace, `last`, are marked as unfinished."""
         columns = {name: np.array(column, dtype=np.int64) for name, column in self.columns.items()}
         open_end = columns["completed"] == UNKNOWN
         columns["flags"][open_end] |= NO_COMPLETION

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Recordings out of nothing, for tests and measurements.
+"""Generates synthetic recordings for tests and measurements.
 
-`Writer` writes single records in any version and byte order; `Disk` plays
-processes that read from a rotating disk under CFQ and writes what the kernel would.
+`Writer` writes single records in any version and byte order; `Disk` simulates processes
+that read from a rotating disk under CFQ, and writes the trace that the kernel would write.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import records
-from .records import (
+from . import blktrace_format as fmt
+from .blktrace_format import (
     BACKMERGE,
     COMPLETE,
     GETRQ,
@@ -37,7 +37,7 @@ START_NS = 5_000_000_000
 
 @dataclass
 class Writer:
-    """Records in the order they are added, by CPU."""
+    """Collects the records of each CPU, in the order in which they are added."""
 
     version: int = 1
     order: str = "<"
@@ -46,20 +46,20 @@ class Writer:
     numbers: dict[int, int] = field(default_factory=lambda: defaultdict(int))
 
     def event(self, time: int, action: int, sector: int = 0, length: int = 0, *, pid: int = 100,
-              cpu: int = 0, category: int = records.READ, error: int = 0, payload: bytes = b"",
+              cpu: int = 0, category: int = fmt.READ, error: int = 0, payload: bytes = b"",
               cgroup: int | None = None) -> None:
-        """Add an event; `length` in bytes, `time` in ns. A note is an event from NOTE on."""
+        """Add an event; `length` in bytes, `time` in ns. Messages are events from NOTE on."""
         is_note = action >= NOTE
         if is_note:
-            category, number = records.NOTIFY, 0
+            category, number = fmt.NOTIFY, 0
         else:
             self.numbers[cpu] += 1
             category, number = category | TRACED.get(action, 1 << 4), self.numbers[cpu]
-        word = (action - NOTE if is_note else action) | category << records.CATEGORY_SHIFT
+        word = (action - NOTE if is_note else action) | category << fmt.CATEGORY_SHIFT
         if cgroup is not None:
-            word |= records.CGROUP_BIT
+            word |= fmt.CGROUP_BIT
             payload = struct.pack(self.order + "Q", cgroup) + payload
-        magic = records.MAGIC | self.version + 6
+        magic = fmt.MAGIC | self.version + 6
         if self.version == 1:
             head = struct.pack(self.order + "IIQQIIIIIHH", magic, number, time, sector, length,
                                word, pid, self.device, cpu, error, len(payload))
@@ -69,7 +69,7 @@ class Writer:
         self.files[cpu] += head + payload
 
     def lose(self, cpu: int, count: int) -> None:
-        """The next `count` events of this CPU are dropped."""
+        """Drop the next `count` events of this CPU."""
         self.numbers[cpu] += count
 
     def message(self, time: int, text: str, *, pid: int = 100, cpu: int = 0,
@@ -85,8 +85,8 @@ class Writer:
                    payload=struct.pack(self.order + "II", seconds, nanoseconds))
 
     def request(self, times: tuple[int, int, int], sector: int, length: int, *, pid: int = 100,
-                cpu: int = 0, category: int = records.READ, cgroup: int | None = None) -> None:
-        """One request that is queued, dispatched and completed at these times."""
+                cpu: int = 0, category: int = fmt.READ, cgroup: int | None = None) -> None:
+        """Add a request that is queued, dispatched and completed at these times."""
         queued, dispatched, completed = times
         for time, action in ((queued, QUEUE), (queued + 200, GETRQ), (queued + 400, INSERT),
                              (dispatched, ISSUE), (completed, COMPLETE)):
@@ -94,14 +94,14 @@ class Writer:
                        cpu=cpu, category=category, cgroup=cgroup)
 
     def save(self, folder: Path, name: str = "sdx") -> Path:
-        """Write a file for each CPU; the prefix to read them by."""
+        """Write a file for each CPU. Returns their common prefix."""
         folder.mkdir(parents=True, exist_ok=True)
         for cpu, data in self.files.items():
             (folder / f"{name}.blktrace.{cpu}").write_bytes(data)
         return folder / name
 
     def together(self) -> bytes:
-        """All CPUs behind each other, as in a pipe."""
+        """The records of all CPUs, one CPU after the other, as in a pipe."""
         return b"".join(bytes(data) for data in self.files.values())
 
 
@@ -110,7 +110,7 @@ class Writer:
 
 @dataclass
 class Player:
-    """A process: how it reads, in which class, and where it is."""
+    """A process: its access pattern, its class, and its position."""
 
     pid: int
     name: str
@@ -128,7 +128,7 @@ class Player:
 
 def default_players(streams: int = 3, randoms: int = 1, multi: int = 1,
                     reserved: int = 2) -> list[Player]:
-    """Streams, readers at random and a reader of small files, as in the seed's figures."""
+    """The default processes: streams, random readers and a reader of small files."""
     players = []
     for number in range(streams):
         bw = number < reserved
@@ -148,7 +148,7 @@ def default_players(streams: int = 3, randoms: int = 1, multi: int = 1,
 
 
 class Disk:
-    """Serves players one slice after the other and writes the trace of it."""
+    """Serves the players one time slice after the other, and writes the trace."""
 
     DISK_SECTORS = 976_773_168
     SLICE_NS = 100_000_000
@@ -166,7 +166,7 @@ class Disk:
         self.events = 0
 
     def play(self, events: int) -> None:
-        """Write at least this number of events."""
+        """Simulate until there are at least this many events."""
         writer = self.writer
         writer.clock(self.now, 1_700_000_000)
         for player in self.players:
@@ -179,7 +179,7 @@ class Disk:
                 self.slice(self.players[-1], events, self.SLICE_NS // 4)
 
     def slice(self, player: Player, limit: int, length: int = SLICE_NS) -> None:
-        """One slice of a process."""
+        """Simulate one time slice of a process."""
         if self.events >= limit:
             return
         mode = "A" if player.kind == "writer" else "S"
@@ -200,7 +200,7 @@ class Disk:
         self.cfq(player, mode, f"slice end {why} dispatched {dispatched} residual_us {left}")
 
     def operation(self, player: Player, mode: str) -> int:
-        """One system call with its requests; how many requests."""
+        """Simulate one system call. Returns the number of its requests."""
         if player.kind == "random":
             player.sector = self.random.randrange(0, self.DISK_SECTORS - 4096, 8)
         if player.kind == "files":
@@ -248,10 +248,10 @@ class Disk:
             self.cfq(player, mode, f"tokens {int(player.tokens)} rate {player.reserved} deadline_us {deadline}")
 
     def serve(self, player: Player, cpu: int, mode: str, length: int = 0) -> None:
-        """One request, from its queueing to its completion."""
+        """Simulate one request, from queueing to completion."""
         writer, pid, sector = self.writer, player.pid, player.sector
         length = length or player.request
-        category = records.WRITE if mode == "A" else records.READ | records.SYNC
+        category = fmt.WRITE if mode == "A" else fmt.READ | fmt.SYNC
         kw: dict[str, Any] = {"pid": pid, "cpu": cpu, "category": category}
         writer.event(self.now, REMAP, sector, length, **kw,
                      payload=struct.pack(">IIQ", DEVICE + 1, DEVICE, max(0, sector - 63)))
@@ -272,7 +272,7 @@ class Disk:
         player.sector = self.head = sector + length // 512
 
     def service(self, sector: int, length: int) -> int:
-        """What the drive takes: transfer, and a way of the head where there is one."""
+        """Service time of the drive: transfer, and a seek if there is one."""
         transfer = int(length / 100e6 * 1e9) + self.random.randrange(50_000)
         distance = abs(sector - self.head)
         if not distance:
@@ -283,7 +283,7 @@ class Disk:
 
 def make(events: int, *, version: int = 1, order: str = "<", players: list[Player] | None = None,
          seed: int = 1, messages: bool = True, vfs: bool = True) -> Writer:
-    """A recording of about this number of events."""
+    """Generate a recording of about this many events."""
     writer = Writer(version, order)
     disk = Disk(writer, players or default_players(), seed=seed, messages=messages, vfs=vfs)
     disk.play(events)
@@ -291,7 +291,7 @@ def make(events: int, *, version: int = 1, order: str = "<", players: list[Playe
 
 
 def paced(*, begin_s: float, streams: int = 5, seconds: int = 12) -> Writer:
-    """Streams of 3 MiB each second, which they have reserved, each at a time of its own.
+    """Generate streams that read 3 MiB each second, with reservations and different start offsets.
 
     @begin_s: what of the recording is empty before
     """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a recording is made into: tables of requests, system calls, slices and values, and who did it.
+"""The tables of a recording: requests, system calls, slices, series of values, and processes.
 
-All times are ns of the trace's clock; UNKNOWN stands for one not seen.
+All times are ns of the trace's clock; UNKNOWN marks an event that is not in the trace.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from . import records
+from . import blktrace_format as fmt
 from .parse import Events, Lost
 
 UNKNOWN = -1
 
-# Kinds of requests by the time in the drive: a hint, and for rotating disks only.
+# Kinds of requests by the time in the drive: an estimate, for rotating disks only.
 CACHED, SEQUENTIAL, SEEK, UNFINISHED = range(4)
 CACHED_BELOW_NS = 1_000_000
 SEEK_ABOVE_NS = 5_000_000
@@ -31,11 +31,11 @@ NO_ENTER, NO_LEAVE = 1, 2
 
 @dataclass
 class Requests:
-    """One row a request, by the time of dispatch.
+    """One row per request, sorted by the time of dispatch.
 
-    `events` has the numbers of the events of all requests, those of request i from
-    `first_event[i]` to `first_event[i + 1]`. `deadline`: by when a reservation
-    has the data, as CFQ said when it dispatched it, or UNKNOWN.
+    `events` has the indices of the events of all requests; those of request i are at
+    `first_event[i]` to `first_event[i + 1]`. `deadline`: deadline from a reservation, from
+    CFQ's message at the dispatch, or UNKNOWN.
     """
 
     pid: NDArray[np.int64]
@@ -60,26 +60,26 @@ class Requests:
         return [int(event) for event in self.events[first:last]]
 
     def ended(self) -> NDArray[np.bool_]:
-        """Those of which the completion was seen."""
+        """Requests whose completion is in the trace."""
         there: NDArray[np.bool_] = (self.flags & (NO_COMPLETION | LOST_COMPLETION)) == 0
         return there
 
     def finished(self) -> NDArray[np.bool_]:
-        """Those of which both ends were seen."""
+        """Requests whose dispatch and completion are in the trace."""
         whole: NDArray[np.bool_] = self.ended() & ((self.flags & NO_DISPATCH) == 0)
         return whole
 
     def judged(self) -> NDArray[np.bool_]:
-        """Those that had a deadline and are known to have met or missed it."""
+        """Requests that are known to have met or missed a deadline."""
         known: NDArray[np.bool_] = self.finished() & (self.deadline != UNKNOWN)
         return known
 
     def left(self) -> NDArray[np.int64]:
-        """What was left to the deadline when the data was there, ns; below 0: missed; 0 if that is not known, too."""
+        """Slack: time from completion to deadline, ns. Negative: deadline missed. 0 if unknown."""
         return np.where(self.judged(), self.deadline - self.completed, 0)
 
     def slack(self) -> Series:
-        """The same of those judged, us, by the time of completion."""
+        """The slack of the requests with a deadline, us, sorted by the time of completion."""
         which = np.flatnonzero(self.judged())
         which = which[np.argsort(self.completed[which], kind="stable")]
         return Series(self.pid[which], self.completed[which], self.left()[which] // 1000)
@@ -99,7 +99,7 @@ class Requests:
 
 @dataclass
 class Calls:
-    """One row a system call, by the time of entering; `op` indexes `operations`."""
+    """One row per system call, sorted by the time of entry; `op` indexes `operations`."""
 
     pid: NDArray[np.int64]
     op: NDArray[np.int64]
@@ -119,7 +119,7 @@ class Calls:
         return len(self.pid)
 
     def opened(self) -> NDArray[np.bool_]:
-        """Those that have opened a file."""
+        """Calls that opened a file successfully."""
         those: NDArray[np.bool_] = self.of("vfs_open") & (self.result >= 0) & ((self.flags & NO_LEAVE) == 0)
         return those
 
@@ -132,7 +132,7 @@ class Calls:
 
 @dataclass
 class Slices:
-    """One row a slice of CFQ; `why` is its end, one of messages.EXPIRED."""
+    """One row per time slice of CFQ; `why` indexes messages.EXPIRED."""
 
     pid: NDArray[np.int64]
     sync: NDArray[np.int64]
@@ -150,7 +150,7 @@ class Slices:
 
 @dataclass
 class Series:
-    """Values of a process: tokens (bytes), slack (us), idle waits (us)."""
+    """A series of values with their processes: tokens (bytes), slack (us), idle waits (us)."""
 
     pid: NDArray[np.int64]
     time: NDArray[np.int64]
@@ -162,11 +162,11 @@ class Series:
 
 @dataclass
 class Process:
-    """Who did I/O, and how much a second of the time that it was there.
+    """A process, and the statistics of its I/O.
 
-    From its first request or call, `first`, to the end of its last, `last` (ns of the recording), and a `pause`
-    as it made between them: a stream that reads once a second is there for a second after it read. `met`, `missed`:
-    its requests with a deadline, by whether their data was there in time.
+    The process counts as active from its first request or call (`first`) to the end of the last one (`last`, ns of
+    the recording), plus one mean pause between these (`pause`): a stream that reads once a second is active for a
+    second after its last read. Rates are per second of this time. `met`, `missed`: its requests with a deadline.
     """
 
     pid: int
@@ -187,14 +187,14 @@ class Process:
     missed: int = 0
 
     def time_in(self, t0: float, t1: float) -> float:
-        """How much of [t0, t1] it was there, ns."""
+        """How much of [t0, t1] the process was active, ns."""
         there = min(self.last, t1) - max(self.first, t0)
         return min(there + self.pause, t1 - t0) if there >= 0 else 0
 
 
 @dataclass
 class Model:
-    """All that is shown of a recording; `series` by name: idles, preemptions, and those of the panels."""
+    """All data of a recording that is shown; `series` by name: idles, preemptions, and those of the panels."""
 
     events: Events
     start: int
@@ -217,8 +217,8 @@ class Model:
 
     @property
     def begin(self) -> int:
-        """When something happened first: names and the wall clock are noted when the recording begins."""
-        noted = (self.events.action == records.NOTE_PROCESS) | (self.events.action == records.NOTE_TIMESTAMP)
+        """Time of the first event of I/O; process names and the wall clock are written when a recording starts."""
+        noted = (self.events.action == fmt.NOTE_PROCESS) | (self.events.action == fmt.NOTE_TIMESTAMP)
         happened = np.flatnonzero(~noted)
         return int(self.events.time[happened[0]]) if len(happened) else self.start
 

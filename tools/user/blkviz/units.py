@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Rates as people write them."""
+"""Parses rates with units."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kMG]i?|)B?(?:/s)?")
 
 
 def reservation(text: str) -> tuple[str, int]:
-    """NAME=RATE as the name and bytes a second; 3M, 3MiB, 3MiB/s are rates."""
+    """Parse NAME=RATE into the name and bytes per second; a rate is 3M, 3MiB or 3MiB/s."""
     name, _, rate = text.rpartition("=")
     match = _RATE.fullmatch(rate.replace("K", "k"))
     if not name or not match:
-        raise NoTraceError(f"--reserved {text}: write NAME=RATE, as player=3MiB")
+        raise NoTraceError(f"--reserved {text}: give NAME=RATE, e.g. player=3MiB")
     return name, round(float(match[1]) * FACTORS[match[2]])

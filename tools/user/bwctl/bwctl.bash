@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# bash completion of bwctl(8); needs no other file.
+# bash completion for bwctl(8); works without the bash-completion package.
 # shellcheck shell=bash
 
 _bwctl_options() {
@@ -34,12 +34,12 @@ _bwctl_groups() {
 	find "$root" -mindepth 1 -type d -printf '%P\n' 2> /dev/null
 }
 
-# Words that begin with what is typed: the arguments, split at blanks.
+# Offer those of the arguments, split at blanks, that begin with the typed text.
 _bwctl_words() {
 	mapfile -t COMPREPLY < <(compgen -W "$*" -- "$cur")
 }
 
-# Device names, or paths once a path is begun.
+# Offer device names, or paths if the typed word looks like a path.
 _bwctl_device_or_path() {
 	case $cur in
 	*/*|.*) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); compopt -o filenames 2> /dev/null ;;
@@ -47,7 +47,7 @@ _bwctl_device_or_path() {
 	esac
 }
 
-# The index of the command that `bwctl run` runs; fails where none is begun.
+# Print the index of the command after `bwctl run`; fail if there is none yet.
 _bwctl_run_command() {
 	local i
 	for ((i = 2; i < COMP_CWORD; i++)); do
@@ -61,7 +61,7 @@ _bwctl_run_command() {
 	return 1
 }
 
-# What the run command is completed with: its own completion where there is one.
+# Complete the arguments of that command, by its own completion if there is one.
 _bwctl_foreign() {
 	local start=$1
 	if declare -F _command_offset > /dev/null; then

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Finds control groups by what people call them, and writes their files. */
+/* Find control groups by path, name or container ID; read and write their files. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -14,12 +14,12 @@
 
 #define MAX_OPEN 16
 
-/* nftw() hands nothing on to what it calls. */
+/* State of a search: nftw() passes no data on to its callback. */
 static struct {
-	const char *name;	/* NULL: by @id */
+	const char *name;	/* NULL: search by @id */
 	uint64_t id;
 	char first[PATH_SIZE];
-	char second[PATH_SIZE];	/* another of the same name */
+	char second[PATH_SIZE];	/* another match */
 } search;
 
 const char *group_path(const char *folder)
@@ -29,7 +29,7 @@ const char *group_path(const char *folder)
 	return strncmp(folder, cgroup_root(), length) || !folder[length] ? "/" : folder + length;
 }
 
-/* The id that engines give a container, in the name of its scope. */
+/* Whether @name is a full container ID, which engines use in the name of the scope. */
 static bool is_container_id(const char *name)
 {
 	return strlen(name) == 64 && strspn(name, "0123456789abcdef") == 64;
@@ -89,15 +89,15 @@ int group_find(const char *text, char folder[PATH_SIZE], char why[LINE_SIZE])
 	if (*text && is_folder(folder))
 		return 0;
 	if (!*text || strchr(text, '/')) {
-		put_text(why, LINE_SIZE, "there is no control group %s in %s", text, cgroup_root());
+		put_text(why, LINE_SIZE, "no control group %s in %s", text, cgroup_root());
 		return -1;
 	}
 	walk(text, 0);
 	if (!search.first[0])
-		put_text(why, LINE_SIZE, "there is no control group %s in %s: does the service or container run?",
+		put_text(why, LINE_SIZE, "no control group %s in %s: is the service or container running?",
 			 text, cgroup_root());
 	else if (search.second[0])
-		put_text(why, LINE_SIZE, "%s could be %s or %s: say which", text,
+		put_text(why, LINE_SIZE, "%s is ambiguous (%s or %s): give a path", text,
 			 group_path(search.first), group_path(search.second));
 	else
 		put_path(folder, "%s", search.first);
@@ -106,7 +106,7 @@ int group_find(const char *text, char folder[PATH_SIZE], char why[LINE_SIZE])
 
 bool group_of_id(uint64_t id, char path[PATH_SIZE])
 {
-	/* the threads of a group follow one another: it has been found */
+	/* consecutive threads are often of one group: use the last result */
 	if (search.name || search.id != id)
 		walk(NULL, id);
 	put_path(path, "%s", search.first[0] ? group_path(search.first) : "");

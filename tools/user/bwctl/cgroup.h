@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Control groups (version 2), as cgroupfs shows them. */
+/* Control groups (version 2) in cgroupfs. */
 #ifndef BWCTL_CGROUP_H
 #define BWCTL_CGROUP_H
 
@@ -8,38 +8,38 @@
 #include "util.h"
 
 /*
- * The folder of the group that @text means: a path in cgroupfs, with or without what
- * it is mounted on, or the name of a group or unit that is there once (recorder,
- * recorder.service).  0, or -1 with the reason in @why.
+ * Find the folder of the group @text: a path in cgroupfs, with or without the mount
+ * point, or the unique name of a group or unit (recorder, recorder.service).
+ * Returns 0, or -1 with the reason in @why.
  */
 int group_find(const char *text, char folder[PATH_SIZE], char why[LINE_SIZE]);
 
-/* The path, below the root, of the group that the kernel calls @id; false: there is none. */
+/* Find the path, below the root, of the group with the inode number @id. */
 bool group_of_id(uint64_t id, char path[PATH_SIZE]);
 
-/* The path of a folder below the root, for messages. */
+/* The path of a folder relative to the root, for messages. */
 const char *group_path(const char *folder);
 
-/* Call for each group, the root first, until that returns something: what it returned. */
+/* Call @call_for for each group, the root first, until it returns nonzero; return that. */
 int group_each(int (*call_for)(const char *folder));
 
-/* Rates that the kernel takes in io.bw and io.bw.model; see cgroup-v2.rst. */
+/* Limits of the rates in io.bw and io.bw.model; see cgroup-v2.rst. */
 #define GROUP_BPS_MIN	4096ull
 #define GROUP_BPS_MAX	(1ull << 40)
 
-/* A group has few disks. */
+/* Enough for a line for each of hundreds of disks. */
 #define GROUP_FILE_SIZE	65536
 
-/* Read a file of the group: 0 or -errno, with no text. */
+/* Read a file of the group.  Returns 0, or -errno with an empty @text. */
 int group_read(const char *folder, const char *file, char text[GROUP_FILE_SIZE]);
 
-/* The line of @text that begins with the device's number, alone in @line; false: none. */
+/* Copy the line of @text that begins with the device number to @line, if there is one. */
 bool line_of_disk(const char *text, const char *number, char line[LINE_SIZE]);
 
-/* The number behind "KEY=" in a line; false: it is not there. */
+/* Read the number after "KEY=" in a line.  Returns false if it is missing. */
 bool line_number(const char *line, const char *key, int64_t *value);
 
-/* Write to a file of the group: 0 or -errno. */
+/* Write to a file of the group.  Returns 0 or -errno. */
 int group_write(const char *folder, const char *file, const char *text);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bwctl check: does this kernel, device and scheduler honour the class?  The
- * checks go from the kernel to the drive; one that depends on one that failed is
- * skipped.  A stacked device is honoured when each disk below it is.
+ * bwctl check: find out whether kernel, device and scheduler honour the
+ * bandwidth class.  The checks go from the kernel down to the drive; a check is
+ * skipped if one that it depends on failed.  A stacked device passes if each
+ * disk below it passes.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,8 +26,8 @@ struct report {
 };
 
 /*
- * One result: @name says what was checked, @found what is so, @advice what to
- * do, NULL for nothing.
+ * Print one result: the @name of the check, the state @found, and @advice what
+ * to do (NULL: nothing).
  */
 static void result(struct report *report, enum status status, const char *name, const char *device,
 		   const char *found, const char *advice)
@@ -60,7 +61,7 @@ static void result(struct report *report, enum status status, const char *name, 
 
 /* --- the kernel -------------------------------------------------------------- */
 
-/* What ioprio_set answers in a child, whose priority is nobody's: 0 or -errno. */
+/* Set the class in a child process that ends at once.  Returns 0 or -errno. */
 static int try_class(void)
 {
 	int status;
@@ -85,22 +86,22 @@ static void check_class(struct report *report)
 
 	switch (error) {
 	case 0:
-		result(report, OK, "kernel", NULL, "knows the class, and may set it for you", NULL);
+		result(report, OK, "kernel", NULL, "supports the class, and you may use it", NULL);
 		break;
 	case -EPERM:
-		result(report, OK, "kernel", NULL, "knows the class",
-		       "you lack the right to set it: CAP_SYS_NICE or CAP_SYS_ADMIN is needed (try as root)");
+		result(report, OK, "kernel", NULL, "supports the class",
+		       "you may not set it: run as root, or with CAP_SYS_NICE or CAP_SYS_ADMIN");
 		break;
 	case -EINVAL:
-		result(report, NO, "kernel", NULL, "does not know the class",
+		result(report, NO, "kernel", NULL, "does not support the class",
 		       "boot a kernel with the patches of the bandwidth class");
 		break;
 	default:
-		put_text(found, sizeof(found), "does not tell whether it knows the class: ioprio_set: %s",
+		put_text(found, sizeof(found), "cannot be checked: ioprio_set: %s",
 			 strerror(-error));
 		result(report, NO, "kernel", NULL, found,
 		       error == -ENOSYS ? "boot a kernel with CONFIG_BLOCK and ioprio_set" :
-		       "allow ioprio_set in what confines this process (seccomp, a container)");
+		       "allow ioprio_set in the sandbox of this process (seccomp, a container)");
 		break;
 	}
 }
@@ -114,7 +115,7 @@ static bool check_scheduler(struct report *report, const char *disk)
 
 	if (error) {
 		put_text(found, sizeof(found), "has no queue/scheduler: %s", strerror(-error));
-		result(report, NO, "scheduler", disk, found, "name the disk that the data is on");
+		result(report, NO, "scheduler", disk, found, "give the disk that holds the data");
 		return false;
 	}
 	if (!strcmp(active, "cfq")) {
@@ -134,7 +135,7 @@ static bool check_scheduler(struct report *report, const char *disk)
 	return false;
 }
 
-/* The first of the class's tunables that is missing, or NULL. */
+/* Return the first missing tunable of the class, or NULL. */
 static const char *missing_tunable(const char *disk)
 {
 	static const char *const names[] = {
@@ -157,18 +158,18 @@ static void check_tunables(struct report *report, const char *disk, bool active)
 	const char *missing;
 
 	if (!active) {
-		result(report, SKIPPED, "tunables", disk, "not looked for: cfq is not active", NULL);
+		result(report, SKIPPED, "tunables", disk, "not checked: cfq is not active", NULL);
 		return;
 	}
 	missing = missing_tunable(disk);
 	if (missing) {
-		put_text(found, sizeof(found), "queue/iosched/%s is missing: this cfq does not have the class",
+		put_text(found, sizeof(found), "queue/iosched/%s is missing: this cfq lacks the class",
 			 missing);
 		result(report, NO, "tunables", disk, found,
-		       "boot a kernel with the patches of the bandwidth class, and its own cfq-iosched module");
+		       "boot a kernel with the patches of the bandwidth class, with the cfq-iosched module of that kernel");
 	} else if (disk_delays_ms(disk, delays_ms)) {
-		result(report, NO, "tunables", disk, "queue/iosched/bw_delays_ms is not eight numbers",
-		       "use the bwctl that came with this kernel");
+		result(report, NO, "tunables", disk, "queue/iosched/bw_delays_ms does not hold eight numbers",
+		       "use the version of bwctl that belongs to this kernel");
 	} else {
 		format_delays(delays, delays_ms);
 		put_text(found, sizeof(found), "delays %s ms", delays);
@@ -181,29 +182,29 @@ static bool check_rotation(struct report *report, const char *disk)
 	uint64_t rotational;
 
 	if (!disk_read_number(disk, "queue/rotational", &rotational)) {
-		result(report, OK, "rotation", disk, "not known", NULL);
+		result(report, OK, "rotation", disk, "unknown", NULL);
 		return false;
 	}
 	if (rotational)
-		result(report, OK, "rotation", disk, "rotating: reservations are served in the disk's order",
+		result(report, OK, "rotation", disk, "rotating: reservations are served in disk order",
 		       NULL);
 	else
 		result(report, OK, "rotation", disk, "not rotating: reservations are served by deadline",
-		       "nothing to do; should it be a rotating disk behind a controller, echo 1 > queue/rotational");
+		       "nothing to do, unless it is a rotating disk behind a controller: then echo 1 > queue/rotational");
 	return rotational != 0;
 }
 
-/* The drive's own queue can put other requests before one with a deadline. */
+/* The drive's own queue (NCQ) may serve other requests before one with a deadline. */
 static void check_depth(struct report *report, const char *disk, bool rotating)
 {
 	char found[LINE_SIZE], advice[LINE_SIZE];
 	uint64_t depth, kept_short;
 
 	if (!disk_read_number(disk, "device/queue_depth", &depth)) {
-		result(report, OK, "drive", disk, "its queue depth is not known", NULL);
+		result(report, OK, "drive", disk, "queue depth unknown", NULL);
 		return;
 	}
-	put_text(found, sizeof(found), "queues %llu commands", (unsigned long long)depth);
+	put_text(found, sizeof(found), "queue depth %llu", (unsigned long long)depth);
 	if (!rotating || depth <= 1 ||
 	    !disk_read_number(disk, "queue/iosched/bw_depth", &kept_short)) {
 		result(report, OK, "drive", disk, found, NULL);
@@ -211,11 +212,11 @@ static void check_depth(struct report *report, const char *disk, bool rotating)
 	}
 	if (kept_short)
 		put_text(advice, sizeof(advice),
-			 "it is kept short for reservations (bw_depth); to be strict, echo 1 > /sys/block/%s/device/queue_depth",
+			 "cfq keeps this queue short for reservations (bw_depth); for strict deadlines, echo 1 > /sys/block/%s/device/queue_depth",
 			 disk);
 	else
 		put_text(advice, sizeof(advice),
-			 "it may delay a deadline by %llu requests; echo 1 > /sys/block/%s/queue/iosched/bw_depth",
+			 "up to %llu queued requests may delay one with a deadline; echo 1 > /sys/block/%s/queue/iosched/bw_depth",
 			 (unsigned long long)depth, disk);
 	result(report, OK, "drive", disk, found, advice);
 }
@@ -232,10 +233,10 @@ static void check_disk(struct report *report, const char *disk)
 
 static void check_stack(struct report *report, const char *name, const struct disk_list *disks)
 {
-	char found[LINE_SIZE] = "stacked: the reservation works on the disks below it:", more[LINE_SIZE];
+	char found[LINE_SIZE] = "stacked: reservations apply to the disks below it:", more[LINE_SIZE];
 
 	if (disks->count == 1 && !strcmp(disks->names[0], name)) {
-		result(report, OK, "stack", name, "not stacked: the reservation works on it", NULL);
+		result(report, OK, "stack", name, "not stacked: reservations apply to it", NULL);
 		return;
 	}
 	for (size_t i = 0; i < disks->count; i++) {
@@ -251,7 +252,7 @@ static void check_device(struct report *report, const char *text)
 	char name[DISK_NAME], why[LINE_SIZE];
 
 	if (disk_find(text, name, why)) {
-		result(report, NO, "device", NULL, why, "lsblk lists the devices");
+		result(report, NO, "device", NULL, why, "run lsblk for a list of devices");
 		return;
 	}
 	result(report, OK, "device", name, "exists", NULL);
@@ -267,7 +268,7 @@ int command_check(const struct options *options)
 	struct report report = { .json = options->json, .honoured = true };
 
 	if (options->nr_operands != 1) {
-		say("check: one device is needed (see bwctl check --help)");
+		say("check: give exactly one device (see bwctl check --help)");
 		return EXIT_BAD_USE;
 	}
 	if (report.json) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bwctl encode and bwctl decode: the 16 bits themselves, for programs that set
- * the priority of single requests (aio_reqprio, io_uring's sqe->ioprio).
+ * bwctl encode and bwctl decode: convert between a reservation and the 16 bits
+ * of an I/O priority, for programs that set the priority of single requests
+ * (aio_reqprio, io_uring's sqe->ioprio).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ int command_encode(const struct options *options)
 	int code;
 
 	if (options->nr_operands) {
-		say("encode: '%s' is too much (see bwctl encode --help)", options->operands[0]);
+		say("encode: unexpected argument '%s' (see bwctl encode --help)", options->operands[0]);
 		return EXIT_BAD_USE;
 	}
 	code = make_request(options, &request);
@@ -92,7 +93,7 @@ int command_decode(const struct options *options)
 	int ioprio;
 
 	if (!options->nr_operands) {
-		say("decode: the number is missing (see bwctl decode --help)");
+		say("decode: no number given (see bwctl decode --help)");
 		return EXIT_BAD_USE;
 	}
 	for (int i = 0; i < options->nr_operands; i++) {

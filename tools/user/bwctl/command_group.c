@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* bwctl group: reserve for a control group on a device, and show what it has. */
+/* bwctl group: set, remove and show the reservations of a control group. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #define NS_PER_US	1000ull
 #define BITS_PER_BYTE	8ull
-/* What the kernel takes; see Documentation/admin-guide/cgroup-v2.rst. */
+/* Limits of the kernel; see Documentation/admin-guide/cgroup-v2.rst. */
 #define DELAY_MIN_US	1000ull
 #define DELAY_MAX_US	100000000ull
 #define STREAMS_MAX	10000ull
@@ -27,19 +27,19 @@ static int parse_line(const struct options *options, char line[LINE_SIZE])
 
 	if (!option_rate(options->rate, &bits) || !option_time("delay", options->delay, &ns))
 		return EXIT_BAD_USE;
-	/* never less than what was asked for */
+	/* never less than requested: round the rate up, the delay down */
 	bps = bits.whole / BITS_PER_BYTE + (bits.whole % BITS_PER_BYTE || bits.more);
 	delay_us = ns.whole / NS_PER_US;
 	if (bps < GROUP_BPS_MIN || bps > GROUP_BPS_MAX) {
-		say("rate '%s' is not within 4 KiB/s and 1 TiB/s, which a group can reserve", options->rate);
+		say("rate '%s' is out of range: a group can reserve 4 KiB/s to 1 TiB/s", options->rate);
 		return EXIT_BAD_USE;
 	}
 	if (delay_us < DELAY_MIN_US || delay_us > DELAY_MAX_US) {
-		say("delay '%s' is not within 1 ms and 100 s", options->delay);
+		say("delay '%s' is out of range: 1 ms to 100 s", options->delay);
 		return EXIT_BAD_USE;
 	}
 	if (options->streams && (!parse_decimal(options->streams, STREAMS_MAX, &streams) || !streams)) {
-		say("streams '%s' is no number from 1 to %llu", options->streams, STREAMS_MAX);
+		say("streams '%s' is not a number from 1 to %llu", options->streams, STREAMS_MAX);
 		return EXIT_BAD_USE;
 	}
 	put_text(line, LINE_SIZE, "bps=%" PRIu64 " delay=%" PRIu64, bps, delay_us);
@@ -48,29 +48,29 @@ static int parse_line(const struct options *options, char line[LINE_SIZE])
 	return EXIT_DONE;
 }
 
-/* Why the file of a group, or what was written to it, is not to be had. */
+/* Print why io.bw of a group cannot be read, or why the kernel refused the line. */
 static void say_refused_group(const char *folder, const char *disk, int error)
 {
 	const char *group = group_path(folder);
 
 	switch (error) {
 	case -ENOENT:
-		say("%s: has no io.bw: the group above has no +io in cgroup.subtree_control, or the kernel no CONFIG_CFQ_GROUP_IOSCHED",
+		say("%s: has no io.bw: write +io to cgroup.subtree_control of the parent group; the kernel must have CONFIG_CFQ_GROUP_IOSCHED",
 		    group);
 		break;
 	case -EPERM:
 	case -EACCES:
-		say("%s: not permitted: it takes CAP_SYS_NICE or CAP_SYS_ADMIN, and leave to write the file (try as root)",
+		say("%s: not permitted: run as root, or with CAP_SYS_NICE or CAP_SYS_ADMIN and write permission for io.bw",
 		    group);
 		break;
 	case -ENODEV:
-		say("%s: the kernel has no disk %s any more", group, disk);
+		say("%s: disk %s no longer exists", group, disk);
 		break;
 	case -EINVAL:
-		say("%s: the kernel does not take that for %s", group, disk);
+		say("%s: the kernel refuses these values for %s", group, disk);
 		break;
 	case -ENOSPC:
-		say("%s: %s cannot keep that beside what is reserved on it already (see bwctl model %s)", group,
+		say("%s: too much of %s is reserved already (see bwctl model %s)", group,
 		    disk, disk);
 		break;
 	default:
@@ -85,7 +85,7 @@ static int write_line(const char *folder, const char *disk, const char *line)
 	int error;
 
 	if (disk_read(disk, "dev", number, sizeof(number)) < 0) {
-		say("%s: sysfs does not say its number", disk);
+		say("%s: cannot read its device number in sysfs", disk);
 		return EXIT_FAILED;
 	}
 	put_text(text, sizeof(text), "%s %s\n", number, line);
@@ -96,7 +96,7 @@ static int write_line(const char *folder, const char *disk, const char *line)
 	return EXIT_FAILED;
 }
 
-/* On each disk below the device; and say where it is not honoured now. */
+/* Write the line for each disk below the device; warn where cfq is not active. */
 static int reserve(const struct options *options, const char *folder, const char *line)
 {
 	char name[DISK_NAME], why[LINE_SIZE], scheduler[64];
@@ -114,7 +114,7 @@ static int reserve(const struct options *options, const char *folder, const char
 		    disk_scheduler(disks.names[i], scheduler, sizeof(scheduler)) ||
 		    !strcmp(scheduler, "cfq"))
 			continue;
-		say("%s: kept, and holds when its scheduler is cfq, not %s (see bwctl check %s)",
+		say("%s: stored, but without effect until its scheduler is cfq instead of %s (see bwctl check %s)",
 		    disks.names[i], scheduler, disks.names[i]);
 	}
 	disk_list_free(&disks);
@@ -123,7 +123,7 @@ static int reserve(const struct options *options, const char *folder, const char
 
 /* --- show ---------------------------------------------------------------------- */
 
-/* What one line of io.bw, and of io.stat if it is there, say. */
+/* A line of io.bw, with the statistics of io.stat if there are any. */
 struct reserved {
 	char number[32];
 	int64_t bps, delay_us, burst, streams;
@@ -157,7 +157,7 @@ static bool parse_reserved(const char *line, const char *stat, struct reserved *
 static void print_head(void)
 {
 	printf("%-12s  %14s  %10s  %11s  %11s  %11s  %8s  %8s  %10s\n", "DEVICE", "RATE", "DELAY", "BURST",
-	       "WITHIN", "BEYOND", "MET", "MISSED", "LEAST LEFT");
+	       "WITHIN", "OVER", "MET", "MISSED", "MIN SLACK");
 }
 
 static void print_reserved(const struct reserved *reserved, const char *disk)
@@ -222,7 +222,7 @@ static int show(const struct options *options, const char *folder)
 	}
 	for (char *line = strtok(lines, "\n"); line; line = strtok(NULL, "\n")) {
 		if (!parse_reserved(line, stat, &reserved)) {
-			say("%s: io.bw: '%s' was not understood", group_path(folder), line);
+			say("%s: io.bw: cannot parse '%s'", group_path(folder), line);
 			continue;
 		}
 		disk_of_numbers(reserved.number, disk);
@@ -248,11 +248,11 @@ static int show(const struct options *options, const char *folder)
 static int check_use(const struct options *options, bool sets)
 {
 	if (!options->nr_operands) {
-		say("group: the group is missing (see bwctl group --help)");
+		say("group: no control group given (see bwctl group --help)");
 		return EXIT_BAD_USE;
 	}
 	if (options->none && (options->rate || options->delay || options->streams)) {
-		say("group: --none goes with neither --rate, --delay nor --streams");
+		say("group: --none cannot be combined with --rate, --delay or --streams");
 		return EXIT_BAD_USE;
 	}
 	if (sets && !options->none && (!options->rate || !options->delay)) {
@@ -260,12 +260,12 @@ static int check_use(const struct options *options, bool sets)
 		return EXIT_BAD_USE;
 	}
 	if (sets && options->json) {
-		say("group: --json is for what a group has");
+		say("group: --json only applies when showing reservations");
 		return EXIT_BAD_USE;
 	}
 	if (options->nr_operands != 1 + sets) {
-		say(options->nr_operands < 1 + sets ? "group: the device is missing (see bwctl group --help)" :
-		    "group: one group%s (see bwctl group --help)", sets ? " and one device" : "");
+		say(options->nr_operands < 1 + sets ? "group: no device given (see bwctl group --help)" :
+		    "group: give one group%s (see bwctl group --help)", sets ? " and one device" : "");
 		return EXIT_BAD_USE;
 	}
 	return EXIT_DONE;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* bwctl model: what a disk can do, and what of that is reserved. */
+/* bwctl model: set, measure and show the performance model of a disk. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,25 +12,25 @@
 #include "measure.h"
 #include "units.h"
 
-/* What the kernel takes; see Documentation/admin-guide/cgroup-v2.rst. */
+/* Limits of the kernel; see Documentation/admin-guide/cgroup-v2.rst. */
 #define SEEK_MAX_US	1000000ull
 #define NS_PER_US	1000ull
 #define US_PER_S	1000000.0
-/* Less is not asked for at a time by who is charged for more streams. */
+/* A group is charged at most one seek for this many bytes, however many streams it has. */
 #define VISIT_BYTES	65536
-/* What is left is told as so many streams that read this much within so long. */
+/* What is left is printed as a number of streams of this rate and delay. */
 #define EXAMPLE_BPS	(1024 * 1024)
 #define EXAMPLE_DELAY_US	1000000
 
 /* --- set ----------------------------------------------------------------------- */
 
-/* @share: 0: it was not said */
+/* @share is 0 if the option was not given. */
 static int parse_share(const struct options *options, uint64_t *share)
 {
 	*share = 0;
 	if (!options->share || (parse_decimal(options->share, 100, share) && *share))
 		return EXIT_DONE;
-	say("share '%s' is no number from 1 to 100", options->share);
+	say("share '%s' is not a number from 1 to 100", options->share);
 	return EXIT_BAD_USE;
 }
 
@@ -50,12 +50,12 @@ static int parse_model(const struct options *options, char line[LINE_SIZE])
 		return EXIT_BAD_USE;
 	bps = bits.whole / 8;
 	if (bps < GROUP_BPS_MIN || bps > GROUP_BPS_MAX) {
-		say("rate '%s' is not within 4 KiB/s and 1 TiB/s", options->rate);
+		say("rate '%s' is out of range: 4 KiB/s to 1 TiB/s", options->rate);
 		return EXIT_BAD_USE;
 	}
 	seek_us = ns.whole / NS_PER_US;
 	if (seek_us > SEEK_MAX_US) {
-		say("seek '%s' is longer than a second", options->seek);
+		say("seek '%s' is out of range: at most 1 s", options->seek);
 		return EXIT_BAD_USE;
 	}
 	if (parse_share(options, &share))
@@ -64,17 +64,17 @@ static int parse_model(const struct options *options, char line[LINE_SIZE])
 	return EXIT_DONE;
 }
 
-/* Why the root's file is not to be had, or what was written to it. */
+/* Print why io.bw.model cannot be read, or why the kernel refused the line. */
 static void say_refused_model(const char *disk, int error)
 {
 	switch (error) {
 	case -ENOENT:
-		say("%s has no io.bw.model: no control groups of version 2 there, or the kernel has no CONFIG_CFQ_GROUP_IOSCHED",
+		say("%s has no io.bw.model: mount cgroup v2 there; the kernel must have CONFIG_CFQ_GROUP_IOSCHED",
 		    cgroup_root());
 		break;
 	case -EPERM:
 	case -EACCES:
-		say("%s: not permitted (try as root)", disk);
+		say("%s: not permitted: run as root", disk);
 		break;
 	default:
 		say("%s: io.bw.model: %s", disk, strerror(-error));
@@ -82,7 +82,10 @@ static void say_refused_model(const char *disk, int error)
 	}
 }
 
-/* A line of what was measured; says what it is. What can be found out before the disk is read, is. */
+/*
+ * Measure the disk, print the result and put it into @line.  What would make the
+ * result useless is checked before the disk is read.
+ */
 static int measure(const char *disk, const struct options *options, char line[LINE_SIZE])
 {
 	static char lines[GROUP_FILE_SIZE];
@@ -100,7 +103,7 @@ static int measure(const char *disk, const struct options *options, char line[LI
 	}
 	error = disk_measure(disk, &measured);
 	if (error == -EFBIG) {
-		say("%s: is smaller than 1 GiB: nothing can be measured", disk);
+		say("%s: cannot be measured: smaller than 1 GiB", disk);
 		return EXIT_FAILED;
 	}
 	if (error) {
@@ -108,11 +111,11 @@ static int measure(const char *disk, const struct options *options, char line[LI
 		return EXIT_FAILED;
 	}
 	if (measured.disturbed) {
-		say("%s: others used it meanwhile: measure it when it is idle", disk);
+		say("%s: other I/O disturbed the measurement: measure when the disk is idle", disk);
 		return EXIT_FAILED;
 	}
 	format_rate(rate, measured.bps);
-	printf("%s: %s where it is slowest, a seek takes %.6g ms\n", disk, rate, (double)measured.seek_us / 1000);
+	printf("%s: rate %s at its slowest, seek %.6g ms\n", disk, rate, (double)measured.seek_us / 1000);
 	put_model(line, measured.bps, measured.seek_us, share);
 	return EXIT_DONE;
 }
@@ -132,7 +135,7 @@ static int set(const char *disk, const char *number, const char *line)
 
 /* --- show ---------------------------------------------------------------------- */
 
-/* A model, and what groups have reserved so far; nftw() hands nothing on. */
+/* The model, and the sum of reservations so far: nftw() passes no data to its callback. */
 static struct {
 	char number[64];
 	int64_t bps, seek_us, share;
@@ -140,7 +143,7 @@ static struct {
 	bool json;
 } model;
 
-/* The part of the disk's time that a reservation takes, as the kernel reckons. */
+/* The part of the disk's time that a reservation takes, computed as the kernel does. */
 static double part_of(int64_t bps, int64_t delay_us, int64_t streams)
 {
 	double visits = (double)streams * US_PER_S / (double)delay_us;
@@ -180,7 +183,7 @@ static int look_at_group(const char *folder)
 	return 0;
 }
 
-/* What processes use that have reserved by themselves, by their I/O priority. */
+/* Add the disk time used recently by processes with a reservation of their own (ioprio). */
 static void look_at_class(void)
 {
 	static char lines[GROUP_FILE_SIZE];
@@ -193,7 +196,7 @@ static void look_at_class(void)
 	if (model.json)
 		json_int("class_ppm", us);
 	else if (us)
-		printf("%5.1f%%  processes that have reserved by themselves, lately\n", 100 * us / US_PER_S);
+		printf("%5.1f%%  used recently by processes with a reservation of their own\n", 100 * us / US_PER_S);
 }
 
 static int64_t streams_left(void)
@@ -219,7 +222,7 @@ static int show(const struct options *options, const char *disk, const char *num
 	if (!line_of_disk(lines, number, line) || !line_number(line, "bps", &model.bps) ||
 	    !line_number(line, "seek", &model.seek_us) || !line_number(line, "share", &model.share) ||
 	    model.bps <= 0) {
-		say("%s: has no model: nothing is refused (see bwctl model --help)", disk);
+		say("%s: has no model: the kernel accepts any reservation (see bwctl model --help)", disk);
 		return EXIT_FAILED;
 	}
 	if (model.json) {
@@ -231,7 +234,7 @@ static int show(const struct options *options, const char *disk, const char *num
 		json_array("groups");
 	} else {
 		format_rate(rate, (uint64_t)model.bps);
-		printf("%s: %s, a seek takes %.6g ms, and %" PRId64 "%% of its time may be reserved\n", disk, rate,
+		printf("%s: rate %s, seek %.6g ms, %" PRId64 "%% of its time may be reserved\n", disk, rate,
 		       (double)model.seek_us / 1000, model.share);
 	}
 	group_each(look_at_group);
@@ -244,7 +247,7 @@ static int show(const struct options *options, const char *disk, const char *num
 		json_end();
 		return EXIT_DONE;
 	}
-	printf("%5.1f%%  reserved; there is room for %" PRId64 " more groups of 1 MiB/s, a stream and a delay of 1 s each\n",
+	printf("%5.1f%%  reserved; room for %" PRId64 " more groups of 1 MiB/s (1 stream, delay 1 s)\n",
 	       100 * model.reserved, streams_left());
 	return EXIT_DONE;
 }
@@ -254,16 +257,16 @@ static int show(const struct options *options, const char *disk, const char *num
 static int check_use(const struct options *options, bool sets)
 {
 	if (options->nr_operands != 1) {
-		say("model: %s (see bwctl model --help)", options->nr_operands ? "one device" :
-		    "the device is missing");
+		say("model: %s (see bwctl model --help)", options->nr_operands ? "give one device" :
+		    "no device given");
 		return EXIT_BAD_USE;
 	}
 	if (options->none && (options->rate || options->seek || options->share || options->measure)) {
-		say("model: --none goes with neither --rate, --seek, --share nor --measure");
+		say("model: --none cannot be combined with --rate, --seek, --share or --measure");
 		return EXIT_BAD_USE;
 	}
 	if (options->measure && (options->rate || options->seek)) {
-		say("model: --measure finds what --rate and --seek say");
+		say("model: --measure cannot be combined with --rate or --seek, which it measures");
 		return EXIT_BAD_USE;
 	}
 	if (sets && !options->none && !options->measure && (!options->rate || !options->seek)) {
@@ -271,7 +274,7 @@ static int check_use(const struct options *options, bool sets)
 		return EXIT_BAD_USE;
 	}
 	if (sets && options->json) {
-		say("model: --json is for what a disk has");
+		say("model: --json only applies when showing a model");
 		return EXIT_BAD_USE;
 	}
 	return EXIT_DONE;
@@ -295,7 +298,7 @@ int command_model(const struct options *options)
 	disk_bottoms(name, &disks);
 	for (size_t i = 0; i < disks.count && !code; i++) {
 		if (disk_read(disks.names[i], "dev", number, sizeof(number)) < 0) {
-			say("%s: sysfs does not say its number", disks.names[i]);
+			say("%s: cannot read its device number in sysfs", disks.names[i]);
 			code = EXIT_FAILED;
 			break;
 		}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* bwctl run and bwctl set: give a priority to a command or to processes. */
+/* bwctl run and bwctl set: set the I/O priority of a command or of processes. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
@@ -15,7 +15,7 @@
 #include "request.h"
 #include "util.h"
 
-/* Become a process of the group. */
+/* Move this process into the group. */
 static int enter_group(const char *group)
 {
 	char folder[PATH_SIZE], why[LINE_SIZE];
@@ -29,8 +29,8 @@ static int enter_group(const char *group)
 	if (!error)
 		return EXIT_DONE;
 	say("run: %s: %s%s", group_path(folder), strerror(-error),
-	    error == -EACCES || error == -EPERM ? " (try as root)" :
-	    error == -EBUSY ? ": it has groups below it, which processes are in" : "");
+	    error == -EACCES || error == -EPERM ? ": run as root" :
+	    error == -EBUSY ? ": the group has child groups, so use one of these" : "");
 	return EXIT_FAILED;
 }
 
@@ -53,11 +53,11 @@ int command_run(const struct options *options)
 	int code, error;
 
 	if (!options->nr_operands) {
-		say("run: the command is missing (see bwctl run --help)");
+		say("run: no command given (see bwctl run --help)");
 		return EXIT_BAD_USE;
 	}
 	if (options->group && (options->rate || options->delay || options->device)) {
-		say("run: --group goes with neither --rate, --delay nor --device: the group has reserved, or bwctl group does");
+		say("run: --group cannot be combined with --rate, --delay or --device: reserve for the group with bwctl group");
 		return EXIT_BAD_USE;
 	}
 	code = options->group ? enter_group(options->group) : reserve_own(options);
@@ -70,8 +70,9 @@ int command_run(const struct options *options)
 }
 
 /*
- * One walk over the threads of a process.  After the first one, those that have
- * the priority already are left alone.  Returns how many were set, or -errno.
+ * Walk once over the threads of a process and set their priority; after the
+ * @first walk, skip threads that have it already.  Returns the number of threads
+ * changed, or -errno.
  */
 static int set_threads(pid_t pid, int ioprio, bool first)
 {
@@ -82,7 +83,7 @@ static int set_threads(pid_t pid, int ioprio, bool first)
 		if (!first && thread_get_ioprio(threads.ids[i]) == ioprio)
 			continue;
 		error = thread_set_ioprio(threads.ids[i], ioprio);
-		if (error == -ESRCH)	/* it has ended meanwhile */
+		if (error == -ESRCH)	/* the thread has ended meanwhile */
 			error = 0;
 		else
 			changed++;
@@ -92,9 +93,9 @@ static int set_threads(pid_t pid, int ioprio, bool first)
 }
 
 /*
- * A thread that is started during a walk by one that was not yet set lacks the
- * priority, so walk until nothing is left to do.  The kernel gives a zombie no
- * priority: an end is needed.
+ * During a walk a thread without the priority may start another one, which then
+ * lacks it too, so walk until no thread was changed.  Limit the number of walks:
+ * a zombie never gets the priority.
  */
 static int set_process(pid_t pid, int ioprio)
 {
@@ -105,7 +106,7 @@ static int set_process(pid_t pid, int ioprio)
 		return changed ? changed : -ESRCH;
 	for (int walk = 1; walk < max_walks && changed > 0; walk++)
 		changed = set_threads(pid, ioprio, false);
-	/* that it has ended since is no failure */
+	/* not a failure if the process has ended since */
 	return changed > 0 || changed == -ESRCH ? 0 : changed;
 }
 
@@ -129,9 +130,9 @@ static int set_one(pid_t pid, int ioprio, const struct options *options)
 		return EXIT_DONE;
 	put_text(whom, sizeof(whom), "%s %d", options->thread ? "thread" : "process", (int)pid);
 	if (error == -ESRCH)
-		say("%s: there is no such %s", whom, options->thread ? "thread" : "process");
+		say("%s: no such %s", whom, options->thread ? "thread" : "process");
 	else if (error == -EPERM && options->none)
-		say("%s: not permitted: processes of other users need CAP_SYS_NICE (try as root)", whom);
+		say("%s: not permitted: run as root, or with CAP_SYS_NICE for processes of other users", whom);
 	else
 		say_refused(error, whom, false);
 	return EXIT_FAILED;
@@ -142,11 +143,11 @@ static int check_set(const struct options *options)
 	pid_t pid;
 
 	if (!options->nr_operands) {
-		say("set: the process ID is missing (see bwctl set --help)");
+		say("set: no process ID given (see bwctl set --help)");
 		return EXIT_BAD_USE;
 	}
 	if (options->none && (options->rate || options->delay || options->device)) {
-		say("set: --none goes with neither --rate, --delay nor --device");
+		say("set: --none cannot be combined with --rate, --delay or --device");
 		return EXIT_BAD_USE;
 	}
 	for (int i = 0; i < options->nr_operands; i++) {

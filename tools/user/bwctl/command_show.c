@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* bwctl show: gather processes and devices. */
+/* bwctl show: collect the data of processes and devices. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 /* --- processes ------------------------------------------------------------- */
 
-/* Add a thread; one that has ended meanwhile is left out. */
+/* Add a thread, unless it has ended meanwhile. */
 static void add_thread(struct process *process, pid_t tid)
 {
 	int ioprio = thread_get_ioprio(tid);
@@ -23,7 +23,7 @@ static void add_thread(struct process *process, pid_t tid)
 	process->threads[process->count++] = (struct thread){ tid, ioprio };
 }
 
-/* 0, or -errno when there is no such process. */
+/* Returns 0, or -errno if there is no such process. */
 static int gather_process(pid_t pid, struct process *process)
 {
 	struct id_list threads;
@@ -72,7 +72,7 @@ static int gather_all_processes(struct view *view)
 
 /* --- devices --------------------------------------------------------------- */
 
-/* Keep the first thing that is missing: one line is enough. */
+/* Keep only the first message about missing data: one line is enough. */
 static void note_missing(struct view *view, const struct device *device)
 {
 	char path[PATH_SIZE], *why;
@@ -83,19 +83,19 @@ static void note_missing(struct view *view, const struct device *device)
 		return;
 	reservations_path(device->name, path);
 	if (!error) {
-		put_text(view->missing, LINE_SIZE, "%zu lines of %s and counters were not understood and left out",
+		put_text(view->missing, LINE_SIZE, "%zu lines of %s and counters cannot be parsed and are left out",
 			 damaged, path);
 		return;
 	}
 	if (error == -EACCES || error == -EPERM)
-		why = "; root may read it";
+		why = "; run as root";
 	else if (error == -ENOENT && access(debugfs_root(), F_OK))
-		why = "; debugfs is needed";
+		why = "; debugfs is required";
 	else if (error == -ENOENT)
-		why = "; debugfs must be mounted (mount -t debugfs none /sys/kernel/debug), and the kernel have CONFIG_BLK_DEBUG_FS and the class";
+		why = "; mount debugfs (mount -t debugfs none /sys/kernel/debug); the kernel must have CONFIG_BLK_DEBUG_FS and the class";
 	else
 		why = "";
-	put_text(view->missing, LINE_SIZE, "tokens and misses are not shown: %s: %s%s", path,
+	put_text(view->missing, LINE_SIZE, "tokens and missed deadlines are not shown: %s: %s%s", path,
 		 strerror(-error), why);
 }
 
@@ -147,7 +147,7 @@ static void gather_cfq_devices(struct view *view)
 	disk_list_free(&disks);
 }
 
-/* --- what is asked for ------------------------------------------------------- */
+/* --- selection ------------------------------------------------------- */
 
 static bool is_thread_of(const struct process *process, int64_t pid)
 {
@@ -157,7 +157,7 @@ static bool is_thread_of(const struct process *process, int64_t pid)
 	return false;
 }
 
-/* Leave only the reservations of the process, and the devices that have some. */
+/* Keep only the reservations of the process, and the devices that have any. */
 static void keep_only(struct view *view, const struct process *process)
 {
 	size_t devices = 0;
@@ -189,7 +189,7 @@ static int show_process(struct view *view, pid_t pid)
 	if (error) {
 		free(process.threads);
 		say("process %d: %s", (int)pid,
-		    error == -ESRCH ? "there is no such process" : strerror(-error));
+		    error == -ESRCH ? "no such process" : strerror(-error));
 		return EXIT_FAILED;
 	}
 	view->each_thread = true;
@@ -247,7 +247,7 @@ int command_show(const struct options *options)
 	int code;
 
 	if (options->nr_operands > 1) {
-		say("show: '%s' is too much: one PID or one device", options->operands[1]);
+		say("show: unexpected argument '%s': give one PID or one device", options->operands[1]);
 		return EXIT_BAD_USE;
 	}
 	view.has_common = !common_delays_ms(view.common_ms, other);

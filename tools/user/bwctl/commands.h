@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The commands: each gets its parsed options and returns an exit code. */
+/* The commands.  Each takes its parsed options and returns an exit code. */
 #ifndef BWCTL_COMMANDS_H
 #define BWCTL_COMMANDS_H
 

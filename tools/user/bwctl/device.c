@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* From what people call a disk to its name, and from its name to its files. */
+/* Find a disk by name, device node or file, and read its files in sysfs. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "device.h"
 
-/* Device-mapper tables nest; a loop in a damaged sysfs must end somewhere. */
+/* Limit of nested device-mapper tables, so that a loop in a damaged sysfs ends. */
 #define MAX_STACK 16
 
 const unsigned int default_delays_ms[IOPRIO_BW_NR_DELAYS] = {
@@ -28,8 +28,8 @@ static void copy_name(char name[DISK_NAME], const char *text)
 }
 
 /*
- * The disk of a sysfs folder, which is that of a disk or of a partition inside
- * of its disk's folder.
+ * Get the name of the disk of a sysfs folder.  The folder of a partition is
+ * inside that of its disk.
  */
 static bool disk_of_folder(const char *folder, char name[DISK_NAME])
 {
@@ -145,8 +145,8 @@ static bool parse_mount(char *line, char **point, char **source)
 }
 
 /*
- * The source of the mount that @path is on.  For file systems whose st_dev is
- * no disk, as that of btrfs is not.
+ * Find the source of the mount that @path is on, for file systems whose st_dev
+ * is not a disk (btrfs).
  */
 static bool mount_source(const char *path, char source[PATH_SIZE])
 {
@@ -159,7 +159,7 @@ static bool mount_source(const char *path, char source[PATH_SIZE])
 	put_path(file, "%s/self/mountinfo", proc_root());
 	mounts = real ? fopen(file, "re") : NULL;
 	while (mounts && getline(&line, &size, mounts) > 0) {
-		/* of two at one place the later one hides the earlier one */
+		/* of two mounts at one place the later one hides the earlier one */
 		if (parse_mount(line, &point, &from) && lies_below(real, point) &&
 		    strlen(point) >= best) {
 			best = strlen(point);
@@ -179,18 +179,18 @@ static int disk_of_file(const char *path, const struct stat *st, char name[DISK_
 	char source[PATH_SIZE];
 
 	if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode)) {
-		put_text(why, LINE_SIZE, "%s is no block device, file or folder", path);
+		put_text(why, LINE_SIZE, "%s is not a block device, file or directory", path);
 		return -1;
 	}
 	if (disk_of_number(st->st_dev, name))
 		return 0;
 	if (!mount_source(path, source)) {
-		put_text(why, LINE_SIZE, "%s is on a file system without a disk; name the disk", path);
+		put_text(why, LINE_SIZE, "%s is on a file system without a disk: give the disk", path);
 		return -1;
 	}
 	if (disk_of_node(source, name))
 		return 0;
-	put_text(why, LINE_SIZE, "%s is on the file system '%s', which is no disk; name the disk",
+	put_text(why, LINE_SIZE, "%s is on the file system '%s', which is not a disk: give the disk",
 		 path, source);
 	return -1;
 }
@@ -200,7 +200,7 @@ int disk_find(const char *text, char name[DISK_NAME], char why[LINE_SIZE])
 	struct stat st;
 
 	if (!*text) {
-		put_text(why, LINE_SIZE, "the name of the device is empty");
+		put_text(why, LINE_SIZE, "the device name is empty");
 		return -1;
 	}
 	if (!strchr(text, '/') && disk_of_name(text, name))
@@ -208,7 +208,7 @@ int disk_find(const char *text, char name[DISK_NAME], char why[LINE_SIZE])
 	if (disk_of_node(text, name))
 		return 0;
 	if (stat(text, &st)) {
-		put_text(why, LINE_SIZE, "there is no device, file or folder '%s': %s", text,
+		put_text(why, LINE_SIZE, "no device, file or directory '%s': %s", text,
 			 strerror(errno));
 		return -1;
 	}
@@ -256,7 +256,7 @@ void disk_list_free(struct disk_list *list)
 	list->count = 0;
 }
 
-/* Call @add for each entry of a sysfs folder; nothing if there is no such one. */
+/* Call @add for each entry of a sysfs folder, if it exists. */
 static void each_entry(const char *folder, struct disk_list *list,
 		       void (*add)(struct disk_list *list, const char *entry))
 {
@@ -340,7 +340,7 @@ bool disk_read_number(const char *name, const char *file, uint64_t *value)
 	       parse_decimal(text, INT64_MAX, value);
 }
 
-/* A device without requests has the one word "none"; others mark the active one. */
+/* The active scheduler is in brackets; a device without requests has the word "none". */
 int disk_scheduler(const char *name, char *active, size_t size)
 {
 	char text[LINE_SIZE], *word, *save;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Block devices, as sysfs describes them. */
+/* Block devices in sysfs. */
 #ifndef BWCTL_DEVICE_H
 #define BWCTL_DEVICE_H
 
@@ -17,47 +17,48 @@ struct disk_list {
 	size_t count;
 };
 
-/* The table that a device starts with, ms. */
+/* The default delay table of a device, ms. */
 extern const unsigned int default_delays_ms[IOPRIO_BW_NR_DELAYS];
 
 /*
- * The disk that @text means: sda, sda1, /dev/sda, or a file or folder on it.
- * 0, or -1 with the reason in @why.
+ * Find the disk of @text: sda, sda1, /dev/sda, or a file or directory on it.
+ * Returns 0, or -1 with the reason in @why.
  */
 int disk_find(const char *text, char name[DISK_NAME], char why[LINE_SIZE]);
 
-/* The disk that the kernel calls "8:16"; these numbers themselves if sysfs has none. */
+/* The name of the disk with the numbers "8:16", or the numbers if sysfs has no such disk. */
 void disk_of_numbers(const char *numbers, char name[DISK_NAME]);
 
-/* All disks whose active scheduler is cfq; an empty list if there are none. */
+/* List all disks whose active scheduler is cfq. */
 void disks_with_cfq(struct disk_list *list);
 
-/* What @name is stacked on directly; empty for a disk of its own. */
+/* List the devices that @name is directly stacked on, if any. */
 void disk_slaves(const char *name, struct disk_list *list);
 
-/* The disks at the bottom of @name: @name itself when it is not stacked. */
+/* List the disks at the bottom of @name: @name itself if it is not stacked. */
 void disk_bottoms(const char *name, struct disk_list *list);
 
 void disk_list_free(struct disk_list *list);
 
-/* Read a file of the disk, such as "queue/rotational": its length, or -errno. */
+/* Read a file of the disk, such as "queue/rotational".  Returns its length or -errno. */
 ssize_t disk_read(const char *name, const char *file, char *buffer, size_t size);
 
-/* Read a number of the disk: false when there is none. */
+/* Read a file with a number.  Returns false if there is none. */
 bool disk_read_number(const char *name, const char *file, uint64_t *value);
 
-/* The active scheduler ("none" for devices that have no queue). 0 or -errno. */
+/* Get the active scheduler ("none" for devices without a queue).  Returns 0 or -errno. */
 int disk_scheduler(const char *name, char *active, size_t size);
 
-/* Whether queue/scheduler of the disk offers @scheduler. */
+/* Whether queue/scheduler of the disk lists @scheduler. */
 bool disk_offers(const char *name, const char *scheduler);
 
-/* The table of delays: 0, -errno, or -EBADMSG when it is not eight numbers. */
+/* Read the delay table.  Returns 0, -errno, or -EBADMSG if it does not hold eight numbers. */
 int disk_delays_ms(const char *name, unsigned int delays_ms[IOPRIO_BW_NR_DELAYS]);
 
 /*
- * The table that all devices with cfq have, the default one if there are none:
- * 0, or -1 when they differ; then @name is one that has not the default.
+ * Get the delay table that all devices with cfq share, or the default one if
+ * there are none.  Returns 0, or -1 if they differ.  @name becomes the first
+ * device with a table other than the default one, or empty.
  */
 int common_delays_ms(unsigned int delays_ms[IOPRIO_BW_NR_DELAYS], char name[DISK_NAME]);
 

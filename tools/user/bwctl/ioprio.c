@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The system calls, for which libc has no functions. */
+/* The system calls ioprio_get and ioprio_set, for which libc has no functions. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sys/syscall.h>
@@ -23,7 +23,7 @@ const char *ioprio_class_name(int ioprio)
 	return class < sizeof(names) / sizeof(names[0]) ? names[class] : "unknown";
 }
 
-/* The tests put a kernel of their own in place: tests/fake_ioprio.c. */
+/* The tests replace these by tests/fake_ioprio.c. */
 #ifndef BWCTL_TEST
 
 int thread_get_ioprio(pid_t tid)

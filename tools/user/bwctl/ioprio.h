@@ -4,8 +4,8 @@
  * For the bandwidth class the data are a rate (3-12) in units of 128 KiB/s and
  * a delay level (0-2), an index into the table of delays of each device.
  *
- * The names are those of linux/ioprio.h, which is not included: that of today's
- * systems lacks the class.
+ * The names are those of linux/ioprio.h, which is not included because that of
+ * current distributions lacks the class.
  */
 #ifndef BWCTL_IOPRIO_H
 #define BWCTL_IOPRIO_H
@@ -38,7 +38,7 @@ enum {
 /* "none", "rt", "be", "idle", "bw" or "unknown". */
 const char *ioprio_class_name(int ioprio);
 
-/* Of one thread; 0 is the caller.  A priority or 0, otherwise -errno. */
+/* Get or set the priority of one thread (0: the caller).  Return -errno on failure. */
 int thread_get_ioprio(pid_t tid);
 int thread_set_ioprio(pid_t tid, int ioprio);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A JSON writer: separators and strings; what is nested where is up to the caller. */
+/* Write JSON: separators and strings.  The caller is responsible for the nesting. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 static bool need_comma;
 
 /*
- * The length of the UTF-8 character that @s begins with, 0 when it is none.
- * Command names and device names may hold any bytes, JSON may not.
+ * The length of the UTF-8 character at @s, or 0 if it is not valid UTF-8, which
+ * names of commands and devices may contain and JSON must not.
  */
 static int utf8_length(const unsigned char *s)
 {
@@ -20,7 +20,7 @@ static int utf8_length(const unsigned char *s)
 	for (int i = 1; i < length; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	/* overlong forms, surrogates, beyond U+10FFFF */
+	/* overlong forms, surrogates, above U+10FFFF */
 	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
 	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
 		return 0;

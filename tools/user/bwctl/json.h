@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Writes JSON to stdout, on one line.  @key is NULL inside of an array. */
+/* Write JSON to stdout, on one line.  @key is NULL inside an array. */
 #ifndef BWCTL_JSON_H
 #define BWCTL_JSON_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two numbers of a disk: the rate of its last cylinders, from reads in order, and a
- * positioning, from sweeps over all of it. Where a dozen streams wait the head goes
- * upwards over them, so that a way is a twelfth of the stroke, and takes about half an
- * average seek; the disk turns half way on top.
+ * Measure two values of a disk: its lowest rate, by sequential reads of the last
+ * cylinders, and the seek time, by sweeps over the whole disk.  When a dozen streams
+ * wait the head sweeps upwards over them, so that a seek crosses a twelfth of the
+ * stroke and takes about half an average seek, plus half a revolution.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,7 +23,7 @@
 #define PLACES		12	/* of a sweep */
 #define SWEEPS		20
 #define DISK_MIN	((off_t)1 << 30)
-/* What others may read meanwhile, a partition table for instance. */
+/* Sectors that others may read meanwhile, for instance a partition table. */
 #define SLACK_SECTORS	128
 #define SECTOR		512
 
@@ -46,7 +46,7 @@ static int read_at(int fd, void *buffer, size_t count, off_t at)
 	return (size_t)got == count ? 0 : -EIO;
 }
 
-/* Somewhere in @size bytes, other places each time: the drive may have the last ones in its cache. */
+/* A random offset below @size, different in each run: the drive may have the last ones cached. */
 static off_t draw(off_t size)
 {
 	static unsigned int chance;
@@ -56,7 +56,7 @@ static off_t draw(off_t size)
 	return (off_t)((double)rand_r(&chance) / RAND_MAX * (double)size) / BLOCK * BLOCK;
 }
 
-/* In the last hundredth. The first read is not counted: the head has to come there. */
+/* Read in the last hundredth of the disk.  The first read, which has a seek, is not counted. */
 static int measure_rate(int fd, void *buffer, off_t size, uint64_t *bps)
 {
 	off_t last = size / 100 > RATE_BYTES ? size / 100 : RATE_BYTES;
@@ -72,7 +72,7 @@ static int measure_rate(int fd, void *buffer, off_t size, uint64_t *bps)
 	return error;
 }
 
-/* Nor is the first of a sweep, to which the way is longer. */
+/* The first read of each sweep is not counted: its seek is longer. */
 static int measure_seek(int fd, void *buffer, off_t size, uint64_t *seek_us)
 {
 	off_t part = size / PLACES;
@@ -91,7 +91,7 @@ static int measure_seek(int fd, void *buffer, off_t size, uint64_t *seek_us)
 	return error;
 }
 
-/* Sectors that were read and written; nothing moves where the disk keeps no counts (queue/iostats). */
+/* Sectors read and written so far; constant if the disk has no statistics (queue/iostats). */
 static uint64_t sectors(const char *disk)
 {
 	unsigned long long read, written;

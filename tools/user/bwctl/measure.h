@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a disk can do, measured on it. */
+/* Measure the performance of a disk. */
 #ifndef BWCTL_MEASURE_H
 #define BWCTL_MEASURE_H
 
@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 /**
- * struct measured - of a disk that nobody else uses
- * @bps: bytes a second where it is slowest, at its end
- * @seek_us: from one stream to the next where many wait: a read in a sweep over the
- *	disk, its data left aside
- * @disturbed: others used it meanwhile, so that it seems slower than it is
+ * struct measured - measured performance of an idle disk
+ * @bps: bytes per second where it is slowest, at its end
+ * @seek_us: time from one stream to the next when many wait: a short read in a sweep
+ *	over the disk
+ * @disturbed: there was other I/O, so that the disk seems slower than it is
  */
 struct measured {
 	uint64_t bps;
@@ -19,7 +19,7 @@ struct measured {
 	bool disturbed;
 };
 
-/* Read @disk for a few seconds: 0 or -errno; -EFBIG if it is too small for that. */
+/* Read @disk for a few seconds.  Returns 0 or -errno; -EFBIG if it is too small. */
 int disk_measure(const char *disk, struct measured *measured);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* getopt_long() with one table of options, of which each command allows some. */
+/* Parse the command line with getopt_long(): one table, a subset for each command. */
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <string.h>
@@ -99,7 +99,7 @@ bool parse_options(int argc, char **argv, unsigned int allowed, struct options *
 	for (size_t i = 0; i < NR_OPTIONS; i++)
 		if ((allowed | OPTION_HELP) & (unsigned int)all_options[i].val)
 			table[count++] = all_options[i];
-	/* '+': stop at the first operand; ':': tell a missing argument apart */
+	/* '+': stop at the first operand; ':': return ':' for a missing argument */
 	while ((option = getopt_long(argc, argv, allowed & OPTION_OPERANDS_LAST ? "+:h" : ":h",
 				     table, NULL)) != -1) {
 		if (option == ':') {
@@ -108,7 +108,7 @@ bool parse_options(int argc, char **argv, unsigned int allowed, struct options *
 			return false;
 		}
 		if (option == '?') {
-			say("%s: '%s' is not an option as it stands (see bwctl %s --help)", argv[0],
+			say("%s: invalid option '%s' (see bwctl %s --help)", argv[0],
 			    argv[optind - 1], argv[0]);
 			return false;
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The command line, the same way for every command. */
+/* Command-line options, common to all commands. */
 #ifndef BWCTL_OPTIONS_H
 #define BWCTL_OPTIONS_H
 
@@ -16,7 +16,7 @@ enum {
 	OPTION_QUIET = 1 << 5,
 	OPTION_JSON = 1 << 6,
 	OPTION_HELP = 1 << 7,		/* every command has it */
-	OPTION_OPERANDS_LAST = 1 << 8,	/* what follows the first operand is not ours */
+	OPTION_OPERANDS_LAST = 1 << 8,	/* stop at the first operand: the rest is a command */
 	OPTION_GROUP = 1 << 9,
 	OPTION_STREAMS = 1 << 10,
 	OPTION_SEEK = 1 << 11,
@@ -43,11 +43,11 @@ struct options {
 	int nr_operands;
 };
 
-/* Parse the argument of --rate, or of an option for a time.  false: it is wrong, and was said. */
+/* Parse the argument of --rate, or of a time option.  On error print a message, return false. */
 bool option_rate(const char *text, struct amount *bits_per_s);
 bool option_time(const char *option, const char *text, struct amount *ns);
 
-/* Parse what follows the command, argv[0].  false: it is wrong, and was said. */
+/* Parse the arguments of the command argv[0].  On error print a message, return false. */
 bool parse_options(int argc, char **argv, unsigned int allowed, struct options *options);
 
 #endif

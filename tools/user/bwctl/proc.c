@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Walks /proc. */
+/* List processes and threads in /proc. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +17,7 @@ static int by_id(const void *a, const void *b)
 	return (first > second) - (first < second);
 }
 
-/* The numbers among the names in a folder. */
+/* List the entries of a folder whose names are numbers. */
 static int list_numbers(const char *folder, struct id_list *list)
 {
 	DIR *dir = opendir(folder);
@@ -35,7 +35,7 @@ static int list_numbers(const char *folder, struct id_list *list)
 		list->ids = grow(list->ids, list->count + 1, sizeof(*list->ids));
 		list->ids[list->count++] = (pid_t)id;
 	}
-	/* a process that ends while its threads are listed has none left */
+	/* not an error: the process ended while its threads were listed */
 	error = errno == ESRCH || errno == ENOENT ? 0 : errno;
 	closedir(dir);
 	if (list->count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Processes and their threads, as /proc lists them. */
+/* Processes and their threads in /proc. */
 #ifndef BWCTL_PROC_H
 #define BWCTL_PROC_H
 
@@ -13,11 +13,11 @@ struct id_list {
 	size_t count;
 };
 
-/* Sorted; the caller frees ids.  0 or -errno. */
+/* The lists are sorted; the caller frees ids.  Return 0 or -errno. */
 int list_processes(struct id_list *list);
 int list_threads(pid_t pid, struct id_list *list);
 
-/* The command name of a process or thread, "?" if it is gone. */
+/* Get the command name of a process or thread, "?" if it has ended. */
 void process_command(pid_t pid, char command[COMMAND_SIZE]);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A rate that is no multiple of 128 KiB/s is rounded up, a delay that is not in
- * the table down: the reservation is never less than what was asked for.
+ * Encode a reservation.  A rate that is not a multiple of 128 KiB/s is rounded
+ * up, a delay that is not in the table is rounded down, so that the reservation
+ * is never weaker than requested.
  */
 #include <errno.h>
 #include <limits.h>
@@ -24,7 +25,7 @@ static int encode_rate(const struct options *options, struct request *request)
 	if (!option_rate(options->rate, &bits))
 		return EXIT_BAD_USE;
 	if (!bits.whole && !bits.more) {
-		say("rate '%s' is zero: a reservation is 128 KiB/s at least", options->rate);
+		say("rate '%s' is zero: the minimum is 128 KiB/s", options->rate);
 		return EXIT_BAD_USE;
 	}
 	units = bits.whole / UNIT_BITS;
@@ -32,7 +33,7 @@ static int encode_rate(const struct options *options, struct request *request)
 	units += request->rate_rounded;
 	if (units > IOPRIO_BW_RATE_MAX) {
 		format_rate(text, (uint64_t)IOPRIO_BW_RATE_MAX * IOPRIO_BW_RATE_UNIT);
-		say("rate '%s' is more than the class can reserve, which is %s", options->rate, text);
+		say("rate '%s' is too high: the class can reserve up to %s", options->rate, text);
 		return EXIT_BAD_USE;
 	}
 	request->rate_units = (unsigned int)units;
@@ -43,7 +44,7 @@ static int encode_rate(const struct options *options, struct request *request)
 	return EXIT_DONE;
 }
 
-/* The table of the disks below @device, which must have the same one. */
+/* Get the delay table of the disks below @device, which must all have the same one. */
 static int device_delays(const char *device, unsigned int *delays_ms, char why[LINE_SIZE])
 {
 	unsigned int other[IOPRIO_BW_NR_DELAYS];
@@ -57,11 +58,11 @@ static int device_delays(const char *device, unsigned int *delays_ms, char why[L
 	for (size_t i = 0; i < disks.count && !error; i++) {
 		error = disk_delays_ms(disks.names[i], i ? other : delays_ms);
 		if (error)
-			put_text(why, LINE_SIZE, "%s has no table of delays: %s (try bwctl check %s)",
+			put_text(why, LINE_SIZE, "%s has no delay table: %s (try bwctl check %s)",
 				 disks.names[i], error == -EBADMSG ?
-				 "bw_delays_ms is not eight numbers" : strerror(-error), name);
+				 "bw_delays_ms does not hold eight numbers" : strerror(-error), name);
 		else if (i && !same_delays(delays_ms, other)) {
-			put_text(why, LINE_SIZE, "%s and %s have different tables of delays: set both bw_delays_ms alike",
+			put_text(why, LINE_SIZE, "%s and %s have different delay tables: set bw_delays_ms of both to the same values",
 				 disks.names[0], disks.names[i]);
 			error = -1;
 		}
@@ -84,12 +85,12 @@ static int choose_delays(const struct options *options, unsigned int *delays_ms)
 	}
 	common_delays_ms(common, name);
 	if (name[0] && !options->quiet)
-		say("the table of delays of %s is not the default one, which was used: the delay there is another (use --device %s)",
+		say("%s does not have the default delay table, which was used: the delay will differ there (use --device %s)",
 		    name, name);
 	return EXIT_DONE;
 }
 
-/* The index of the longest delay that is not longer than @ns, -1 if there is none. */
+/* The index of the longest delay of at most @ns, or -1 if there is none. */
 static int find_delay(const unsigned int *delays_ms, uint64_t ns)
 {
 	int best = -1;
@@ -115,7 +116,7 @@ static int encode_delay(const struct options *options, struct request *request)
 	format_delays(table, delays_ms);
 	level = find_delay(delays_ms, ns.whole);
 	if (level < 0) {
-		say("delay '%s' is shorter than every delay of the table (%s ms): it cannot be promised",
+		say("delay '%s' is shorter than every entry of the delay table (%s ms)",
 		    options->delay, table);
 		return EXIT_BAD_USE;
 	}
@@ -123,7 +124,7 @@ static int encode_delay(const struct options *options, struct request *request)
 	request->delay_ms = delays_ms[level];
 	request->delay_rounded = ns.more || ns.whole != delays_ms[level] * NS_PER_MS;
 	if (request->delay_rounded && !options->quiet)
-		say("delay %s rounded down to %u ms, the next shorter one of the table (%s ms)",
+		say("delay %s rounded down to %u ms, the next lower entry of the delay table (%s ms)",
 		    options->delay, request->delay_ms, table);
 	return EXIT_DONE;
 }
@@ -150,8 +151,8 @@ void say_refused(int error, const char *whom, bool own)
 {
 	switch (error) {
 	case -EPERM:
-		say("%s: not permitted: the class needs CAP_SYS_NICE or CAP_SYS_ADMIN%s (try as root)",
-		    whom, own ? "" : ", and another user's process CAP_SYS_NICE");
+		say("%s: not permitted: run as root, or with CAP_SYS_NICE or CAP_SYS_ADMIN%s",
+		    whom, own ? "" : " (for another user's process, with CAP_SYS_NICE)");
 		break;
 	case -EINVAL:
 		say("%s: this kernel has no bandwidth class (try bwctl check)", whom);

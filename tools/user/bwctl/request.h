@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* From --rate and --delay to an I/O priority. */
+/* Convert --rate and --delay to an I/O priority. */
 #ifndef BWCTL_REQUEST_H
 #define BWCTL_REQUEST_H
 
@@ -10,22 +10,22 @@
 struct request {
 	unsigned int rate_units;	/* of 128 KiB/s */
 	unsigned int delay_level;
-	unsigned int delay_ms;		/* in the table that was used */
+	unsigned int delay_ms;		/* entry of the table used */
 	bool rate_rounded;		/* up */
 	bool delay_rounded;		/* down */
 };
 
 /*
- * Encode --rate and --delay by the table of --device, or the default one.  Says
- * what is wrong, and unless --quiet what was rounded.  Returns an exit code.
+ * Encode --rate and --delay with the delay table of --device, or the default one.
+ * Prints errors and, unless --quiet, what was rounded.  Returns an exit code.
  */
 int make_request(const struct options *options, struct request *request);
 
 int request_ioprio(const struct request *request);
 
 /*
- * Say why the kernel refused the priority of @whom; @error is -errno, @own: it
- * was the caller's own.
+ * Print why the kernel refused the priority of @whom.  @error is -errno; @own:
+ * the priority was the caller's own.
  */
 void say_refused(int error, const char *whom, bool own);
 

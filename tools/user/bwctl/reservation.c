@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads sched/reservations (lines of "name value name value ...") and
- * sched/counters ("name value").  Names that are not known are skipped, so that
- * a newer kernel can say more; a line without one of the known names, or with
- * one that is no number, counts as damaged and is left out.
+ * Read sched/reservations (lines of "name value name value ...") and
+ * sched/counters ("name value").  Unknown names are skipped, so that a newer
+ * kernel may add some.  A line that lacks one of the known names, or has a value
+ * that is not a number, counts as damaged and is left out.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -31,7 +31,7 @@ static const struct field fields[] = {
 };
 
 #define NR_FIELDS (sizeof(fields) / sizeof(fields[0]))
-/* The last one is of some lines only. */
+/* The last field is optional. */
 #define ALL_FIELDS ((1u << (NR_FIELDS - 1)) - 1)
 
 static bool parse_signed(const char *text, bool may_be_negative, int64_t *value)
@@ -53,7 +53,7 @@ static const struct field *find_field(const char *name)
 	return NULL;
 }
 
-/* Set one field; false when it is damaged or was there before. */
+/* Set one field.  Returns false if it is damaged or occurs twice. */
 static bool set_field(struct reservation *entry, const char *name, const char *text,
 		      unsigned int *seen)
 {
@@ -105,8 +105,8 @@ void reservations_path(const char *name, char path[PATH_SIZE])
 }
 
 /*
- * The next line, without its newline, blank ones skipped: 1, 0 at the end, or
- * -errno.  A line with a NUL in it is given as "?": it is damaged.
+ * Read the next line that is not blank, without its newline.  Returns 1, 0 at the
+ * end, or -errno.  A line with a NUL in it is damaged and becomes "?".
  */
 static int next_line(FILE *file, char **line, size_t *size)
 {
@@ -125,7 +125,7 @@ static int next_line(FILE *file, char **line, size_t *size)
 	return 1;
 }
 
-/* Call @take with each line of a file of the disk: 0 or -errno. */
+/* Call @take for each line of a file of the disk.  Returns 0 or -errno. */
 static int each_line(const char *name, const char *file, void *result,
 		     void (*take)(void *result, char *line))
 {

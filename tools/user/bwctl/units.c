@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rates and times as people write them: a decimal number and a unit.  All of
- * it is integer arithmetic, so that "rounded" is said exactly when it is so.
+ * Parse and print rates and times: a decimal number and a unit.  Integer
+ * arithmetic only, so that rounding is detected exactly.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,12 +18,12 @@
 struct unit {
 	const char *name;
 	uint64_t scale;
-	bool has_prefix;	/* k, M or G, which counts in either case */
+	bool has_prefix;	/* k, M or G, in either case */
 };
 
 /*
  * In bits.  The largest scale times 10^MAX_DECIMALS must fit into 64 bits.
- * 'b' and 'B' do not mean the same, and "Mb" could be either: it is refused.
+ * 'b' and 'B' are different; "Mb" is ambiguous and refused.
  */
 static const struct unit rate_units[] = {
 	{ "", 8, false }, { "B", 8, false }, { "bit", 1, false },
@@ -34,7 +34,7 @@ static const struct unit rate_units[] = {
 	{ NULL, 0, false }
 };
 
-/* In nanoseconds.  A time without a unit is refused: "200" is not clear. */
+/* In nanoseconds.  A time must have a unit. */
 static const struct unit time_units[] = {
 	{ "us", 1000, false }, { "ms", 1000000, false }, { "s", 1000000000, false },
 	{ NULL, 0, false }
@@ -89,7 +89,7 @@ static const char *parse_decimals(const char **text, uint64_t *decimals)
 	uint64_t place = DECIMALS_SCALE / 10;
 
 	if (!is_digit(**text))
-		return "has no digit after its point";
+		return "has no digit after the decimal point";
 	for (*decimals = 0; is_digit(**text); (*text)++) {
 		if (!place && **text != '0')
 			return "has more than 9 decimals";
@@ -99,7 +99,7 @@ static const char *parse_decimals(const char **text, uint64_t *decimals)
 	return NULL;
 }
 
-/* Parse the number that @text begins with; leaves @text behind it. */
+/* Parse the number at the beginning of @text, and advance @text past it. */
 static const char *parse_number(const char **text, struct number *number)
 {
 	const char *wrong;
@@ -144,7 +144,7 @@ const char *parse_rate(const char *text, struct amount *bits_per_s)
 		length -= 2;
 	unit = find_unit(rate_units, text, length);
 	if (!unit)
-		return "has none of the units B, K, M, G, KiB, MiB, GiB, kB, MB, GB, bit, kbit, Mbit, Gbit";
+		return "has no valid unit: use B, K, M, G, KiB, MiB, GiB, kB, MB, GB, bit, kbit, Mbit or Gbit";
 	return scale_number(&number, unit->scale, bits_per_s);
 }
 
@@ -158,7 +158,7 @@ const char *parse_time(const char *text, struct amount *ns)
 		return wrong;
 	unit = find_unit(time_units, text, strlen(text));
 	if (!unit)
-		return "has none of the units us, ms, s";
+		return "has no valid unit: use us, ms or s";
 	return scale_number(&number, unit->scale, ns);
 }
 

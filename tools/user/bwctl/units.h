@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Rates and times as people write them. */
+/* Rates and times with units. */
 #ifndef BWCTL_UNITS_H
 #define BWCTL_UNITS_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An exact amount, or one that lies between @whole and @whole + 1. */
+/* The amount @whole or, if @more is set, one between @whole and @whole + 1. */
 struct amount {
 	uint64_t whole;
 	bool more;
@@ -15,7 +15,8 @@ struct amount {
 
 /*
  * Parse "3M", "24Mbit/s", "3145728" into bits per second; parse "200ms",
- * "0.2s" into nanoseconds.  Return NULL, or what is wrong with the text.
+ * "0.2s" into nanoseconds.  Return NULL, or the end of an error
+ * message: "is empty".
  */
 const char *parse_rate(const char *text, struct amount *bits_per_s);
 const char *parse_time(const char *text, struct amount *ns);
@@ -25,7 +26,7 @@ const char *parse_time(const char *text, struct amount *ns);
 /* "3 MiB/s", "384 KiB/s", "1000 B/s": exact, with at most three decimals. */
 void format_rate(char text[AMOUNT_TEXT], uint64_t bytes_per_s);
 
-/* "-12.1 KiB": rounded to a decimal, for tables. */
+/* "-12.1 KiB": rounded to one decimal, for tables. */
 void format_bytes(char text[AMOUNT_TEXT], int64_t bytes);
 
 #endif

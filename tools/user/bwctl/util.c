@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Messages, small files, and where the kernel's files are. */
+/* Messages, small files, and the paths of the kernel's files. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -105,8 +105,8 @@ void *grow(void *memory, size_t count, size_t size)
 }
 
 /*
- * The tests move the roots by BWCTL_SYSFS, BWCTL_DEBUGFS, BWCTL_PROC and
- * BWCTL_CGROUP.  A bwctl that was given a capability (setcap) does not listen to them.
+ * The tests override the roots with BWCTL_SYSFS, BWCTL_DEBUGFS, BWCTL_PROC,
+ * BWCTL_CGROUP and BWCTL_DEV.  A bwctl with capabilities (setcap) ignores them.
  */
 static const char *root(const char *variable, const char *usual)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What every part of bwctl needs: exit codes, messages, small files, roots. */
+/* Exit codes, messages, small files, and the paths of the kernel's files. */
 #ifndef BWCTL_UTIL_H
 #define BWCTL_UTIL_H
 
@@ -9,40 +9,40 @@
 #include <sys/types.h>
 
 enum {
-	EXIT_DONE = 0,		/* done; for check: the class is honoured */
-	EXIT_FAILED = 1,	/* the kernel, a process or a device said no */
+	EXIT_DONE = 0,		/* success; for check: the class is honoured */
+	EXIT_FAILED = 1,	/* the kernel refused, or a process or device failed */
 	EXIT_BAD_USE = 2,	/* the command line is wrong; nothing was done */
-	EXIT_NOT_RUN = 126,	/* as env(1) and nice(1): found, but not started */
-	EXIT_NOT_FOUND = 127,	/* as env(1) and nice(1): no such command */
+	EXIT_NOT_RUN = 126,	/* as env(1) and nice(1): cannot be started */
+	EXIT_NOT_FOUND = 127,	/* as env(1) and nice(1): not found */
 };
 
 #define PATH_SIZE 4096
 #define LINE_SIZE 1024
 
-/* One line "bwctl: ..." on stderr, whatever bytes the arguments hold. */
+/* Print one line "bwctl: ..." to stderr, without control characters. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* snprintf() whose result may be cut: for texts that people read. */
+/* snprintf() that may truncate, for texts that people read. */
 void put_text(char *buffer, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* A path, or an empty string when it does not fit: no file has that name. */
+/* Print a path, or an empty string if it does not fit: no file has that name. */
 void put_path(char path[PATH_SIZE], const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Replace control characters, which could drive a terminal, by '?'. */
+/* Replace control characters, which could control a terminal, by '?'. */
 void make_printable(char *text);
 
-/* Read a small file without its last newline: its length, or -errno. */
+/* Read a small file without its last newline.  Returns its length or -errno. */
 ssize_t read_text(const char *path, char *buffer, size_t size);
 
-/* All of @text is a decimal number up to @max. */
+/* Parse @text, a decimal number up to @max.  Returns false if it is anything else. */
 bool parse_decimal(const char *text, uint64_t max, uint64_t *value);
 
-/* malloc and realloc that end the program when there is no memory. */
+/* Allocate or grow an array; exit if there is no memory. */
 void *grow(void *memory, size_t count, size_t size);
 
-/* Where the kernel's files are: /sys, /sys/kernel/debug, /proc, /sys/fs/cgroup. */
+/* The roots of the kernel's files: /sys, /sys/kernel/debug, /proc, /sys/fs/cgroup, /dev. */
 const char *sysfs_root(void);
 const char *debugfs_root(void);
 const char *proc_root(void);

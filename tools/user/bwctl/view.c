@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Prints what bwctl show has gathered. */
+/* Print the data that bwctl show has collected. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 /* --- text -------------------------------------------------------------------- */
 
-/* "200 ms", or the level where devices differ in what it means. */
+/* "200 ms", or the delay level if the devices have different tables. */
 static void format_delay(char text[AMOUNT_TEXT], const struct view *view, int ioprio)
 {
 	if (IOPRIO_PRIO_CLASS(ioprio) != IOPRIO_CLASS_BW)
@@ -44,7 +44,7 @@ static void print_process_row(const struct view *view, const struct process *pro
 	       ioprio_class_name(ioprio), rate, delay, command);
 }
 
-/* The number of threads with this priority, 0 if an earlier one has it. */
+/* The number of threads with the priority of this one; 0 if an earlier thread has it too. */
 static size_t count_like(const struct process *process, size_t index)
 {
 	size_t count = 0;
@@ -59,7 +59,7 @@ static size_t count_like(const struct process *process, size_t index)
 	return count;
 }
 
-/* A line for each priority that threads of the process have. */
+/* Print a line for each priority that threads of the process have. */
 static void print_grouped(const struct view *view, const struct process *process)
 {
 	char threads[64];
@@ -124,7 +124,7 @@ static void print_device_head(const struct device *device)
 	putchar('\n');
 }
 
-/* What part of the delay was left, at least, to 99 of 100 requests in time. */
+/* The part of the delay that 99 of 100 requests in time had left, at least. */
 static void format_slack(char text[AMOUNT_TEXT], const struct reservation *entry)
 {
 	int64_t met = 0, above = 0;
@@ -144,7 +144,7 @@ static void format_slack(char text[AMOUNT_TEXT], const struct reservation *entry
 	snprintf(text, AMOUNT_TEXT, "%d %%", part * 100 / RESERVATION_NR_SLACK);
 }
 
-/* The end of a line: the control group that has reserved, whose figures they are. */
+/* End the line, with the control group if that holds the reservation. */
 static void print_group_of(const struct reservation *entry)
 {
 	char path[PATH_SIZE];
@@ -154,9 +154,9 @@ static void print_group_of(const struct reservation *entry)
 		return;
 	}
 	if (!group_of_id((uint64_t)entry->cgroup, path))
-		put_path(path, "%" PRId64 ", which is gone", entry->cgroup);
+		put_path(path, "%" PRId64 ", removed", entry->cgroup);
 	make_printable(path);
-	printf(" (of the group %s)\n", path);
+	printf(" (group %s)\n", path);
 }
 
 static void print_reservation(const struct reservation *entry)
@@ -194,7 +194,7 @@ static void print_device(const struct device *device)
 	if (!device->reservations.count)
 		return;
 	printf("%8s  %14s  %8s  %11s  %11s  %11s  %8s  %8s  %5s  %s\n", "THREAD", "RATE", "DELAY",
-	       "TOKENS", "WITHIN", "BEYOND", "MET", "MISSED", "SLACK", "COMMAND");
+	       "TOKENS", "WITHIN", "OVER", "MET", "MISSED", "SLACK", "COMMAND");
 	for (size_t i = 0; i < device->reservations.count; i++)
 		print_reservation(&device->reservations.entries[i]);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What bwctl show has gathered, before it is printed as text or as JSON. */
+/* The data that bwctl show has collected, before it is printed as text or JSON. */
 #ifndef BWCTL_VIEW_H
 #define BWCTL_VIEW_H
 
@@ -29,10 +29,10 @@ struct device {
 	char name[DISK_NAME];
 	char scheduler[TUNABLE_SIZE];
 	bool cfq;
-	int rotational;			/* -1: not known */
+	int rotational;			/* -1: unknown */
 	bool has_delays;
 	unsigned int delays_ms[IOPRIO_BW_NR_DELAYS];
-	/* tunables, empty when there is no such file */
+	/* tunables; empty if there is no such file */
 	char bucket_ms[TUNABLE_SIZE];
 	char seek_kb[TUNABLE_SIZE];
 	char share_percent[TUNABLE_SIZE];
@@ -46,11 +46,11 @@ struct view {
 	size_t nr_processes;
 	struct device *devices;
 	size_t nr_devices;
-	/* whether one table translates every delay level to ms, and which */
+	/* whether all devices have the same delay table, and that table */
 	bool has_common;
 	unsigned int common_ms[IOPRIO_BW_NR_DELAYS];
 	bool each_thread;		/* a line for each thread */
-	char missing[LINE_SIZE];	/* what could not be shown, and why */
+	char missing[LINE_SIZE];	/* which data is missing, and why */
 };
 
 void print_view(const struct view *view);

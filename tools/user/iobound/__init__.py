@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What reordering could gain: orders of the requests of a block trace, as lists and replayed on a modelled disk."""
+"""Measures what reordering could gain: replays a block trace in better orders, or writes these as lists."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`iobound report` replays all orders of a trace, `iobound list` writes one."""
+"""`iobound report` replays a trace in all orders, `iobound list` writes it in one order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from tools.testbed.disk.errors import DiskError
 from tools.testbed.lab.model.disks import Disk
 from tools.testbed.lab.run.loadgen import LOADGEN, build_loadgen, ending
 from tools.testbed.vm import uml
-from tools.user.blkviz import model, records
+from tools.user.blkviz import blktrace_format as fmt
+from tools.user.blkviz import model
 from tools.user.blkviz.errors import NoTraceError
 
 from . import formats, orders, replay
@@ -31,59 +32,61 @@ from .dependencies import operations
 from .work import Work
 
 EPILOG = """\
-TRACE is what blkviz takes: the beginning of blktrace's files (sda for sda.blktrace.0, ...), a folder with a
-recording, one file, or - for a pipe.
+TRACE is a recording as for blkviz: the common prefix of blktrace's files (sda for sda.blktrace.0, ...), a folder
+with a recording, a single file, or - for a pipe.
 
-Exit codes: 0 done; 1 a replay failed; 2 nothing was done: no trace, or nothing in it for this order, a disk that
-is too small; 130 interrupted.
+Exit codes: 0 success; 1 a replay failed; 2 nothing was done (not a trace, a trace without the data for this order,
+a disk that is too small); 130 interrupted.
 """
 DISK = "barracuda-7200.11"
 
 
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
-        prog="iobound", description="What reordering the requests of a block trace could gain.", epilog=EPILOG,
+        prog="iobound", description="Measure what reordering the requests of a block trace could gain.", epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     sub = top.add_subparsers(required=True, metavar="ACTION")
-    one = sub.add_parser("report", help="replay each order on a modelled disk, in virtual time",
+    one = sub.add_parser("report", help="replay the trace in each order on a modelled disk, in virtual time",
                          epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
     _add_trace(one)
-    one.add_argument("--disk", default=DISK, metavar="PRESET", help="of configs/disks (default: %(default)s)")
+    one.add_argument("--disk", default=DISK, metavar="PRESET",
+                     help="model of the disk, from configs/disks (default: %(default)s)")
     one.add_argument("--set", action="append", default=[], metavar="ATTRIBUTE=VALUE",
-                     help="another value for an attribute of the disk (repeatable)")
+                     help="change an attribute of the disk (repeatable)")
     one.add_argument("--kernel", type=Path, metavar="FILE",
-                     help="User-Mode Linux (default: LAB_KERNEL, or what `make uml` built)")
-    one.add_argument("--limit", type=seconds, default=600, metavar="S", help="real seconds for a replay (default: 600)")
-    one.add_argument("--json", action="store_true", help="for programs")
-    one.add_argument("-q", "--quiet", action="store_true", help="no progress")
+                     help="User-Mode Linux binary (default: LAB_KERNEL, or the one built by `make uml`)")
+    one.add_argument("--limit", type=seconds, default=600, metavar="S",
+                     help="limit of a replay in real seconds (default: 600)")
+    one.add_argument("--json", action="store_true", help="print JSON")
+    one.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
     one.set_defaults(action=_report)
-    one = sub.add_parser("list", help="write the requests in one order, for a program that replays them",
+    one = sub.add_parser("list", help="write the requests in one order, as a list for a replay program",
                          epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
     _add_trace(one)
     one.add_argument("--order", required=True, choices=tuple(orders.ORDERS))
     one.add_argument("--format", required=True, choices=tuple(formats.FORMATS),
-                     help="btreplay: as of btrecord; fio: an iolog; lab: offset and length, for loadgen")
-    one.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to (default: the standard output)")
+                     help="btreplay: the format of btrecord; fio: an iolog; lab: offset and length, for loadgen")
+    one.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE (default: standard output)")
     one.add_argument("--target", metavar="PATH",
-                     help="what fio reads (default: /dev/NAME of the trace NAME)")
+                     help="the file that fio reads (default: /dev/NAME for a trace NAME)")
     one.set_defaults(action=_list)
     return top
 
 
 def _add_trace(one: argparse.ArgumentParser) -> None:
-    one.add_argument("trace", nargs="+", metavar="TRACE", help="what to read")
-    one.add_argument("--device", metavar="MAJOR:MINOR", help="of a trace of several devices, this one")
+    one.add_argument("trace", nargs="+", metavar="TRACE", help="recording to read")
+    one.add_argument("--device", metavar="MAJOR:MINOR", help="device to use, if the trace has several")
 
 
 def _read(args: argparse.Namespace) -> Work:
-    """The work of the trace; what could not be read is said on stderr."""
+    """Read the trace; print what could not be read to stderr."""
     try:
-        device = records.device_number(args.device) if args.device else None
+        device = fmt.device_number(args.device) if args.device else None
     except ValueError:
-        raise NoTraceError(f"--device {args.device}: write MAJOR:MINOR, as lsblk shows it") from None
+        raise NoTraceError(f"--device {args.device}: give MAJOR:MINOR, as printed by lsblk") from None
     found = traces.read(args.trace, device)
-    for said in model.problems_of(found.model) + found.model.hints:
-        print(f"iobound: {said}", file=sys.stderr)
+    for problem in model.problems_of(found.model) + found.model.hints:
+        print(f"iobound: {problem}", file=sys.stderr)
     return found
 
 
@@ -94,20 +97,20 @@ def _list(args: argparse.Namespace) -> int:
     if args.output:
         write_whole(args.output, data)
     elif args.format == "btreplay" and sys.stdout.isatty():
-        raise cli.ToolError("--format btreplay is not text: name a file, as -o sda.replay.0", cli.EXIT_USAGE)
+        raise cli.ToolError("--format btreplay is binary: give a file, e.g. -o sda.replay.0", cli.EXIT_USAGE)
     else:
         sys.stdout.buffer.write(data)
     return 0
 
 
 def _name(trace: str) -> str:
-    """The device as blktrace names its files after it."""
+    """The name of the device, from the name of the trace."""
     return "sdX" if trace == "-" else Path(trace).name.partition(".blktrace")[0]
 
 
 @dataclass(frozen=True)
 class Row:
-    """An order and what it takes. @percent: of the original; @mean_seek_sectors: see orders.mean_distance()"""
+    """The result of an order. @percent: of `original`; @mean_seek_sectors: see orders.mean_distance()"""
 
     order: str
     seconds: float
@@ -123,12 +126,12 @@ def _report(args: argparse.Namespace) -> int:
         print(json.dumps(_summary(args, work, rows, lacking), indent=1))
         return 0
     print(f"{len(work.requests):,} requests, {work.bytes / 2**20:.2f} MiB, {work.barriers} barriers, "
-          f"{len(operations(work.model)):,} VFS operations, {work.seconds:.3f} s when it was traced\n")
+          f"{len(operations(work.model)):,} VFS operations, traced in {work.seconds:.3f} s\n")
     print(table(["order", "seconds", "% of original", "mean seek, MiB"], [
         [orders.ORDERS[row.order].title, f"{row.seconds:.3f}", f"{row.percent:.1f}",
          f"{row.mean_seek_sectors / 2048:.2f}"] for row in rows]))
     for name, what in lacking.items():
-        print(f"\n{orders.ORDERS[name].title}: the trace has {what}")
+        print(f"\n{orders.ORDERS[name].title}: not replayed, the trace has {what}")
     return 0
 
 
@@ -137,12 +140,12 @@ def _disk(args: argparse.Namespace) -> Disk:
     presets.change(preset, args.set)
     disk = Disk(preset.name, preset.attributes)
     if not all(disk.attributes.get(key, "512").isdecimal() for key in ("size", "blocksize")):
-        raise DiskError(f"--set {' '.join(args.set)}: size and blocksize are whole numbers")
+        raise DiskError(f"--set {' '.join(args.set)}: size and blocksize must be whole numbers")
     return disk
 
 
 def _replayed(args: argparse.Namespace, work: Work) -> list[Row]:
-    """A row for each order that the trace tells."""
+    """Replay each order that the trace has the data for."""
     disk = _disk(args)
     build_loadgen()
     kernel = args.kernel or Path(os.environ.get("LAB_KERNEL") or uml.IMAGE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The command line: all of it needs numpy."""
+"""Command line; all commands require numpy."""
 
 from __future__ import annotations
 

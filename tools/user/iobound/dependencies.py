@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Which request had to be there before which other, by the VFS messages of a trace: directory, inode, data.
+"""Finds dependencies between requests, from the VFS messages of a trace: directory, inode, data.
 
-A request belongs to the innermost operation that its process was in when it was queued. These come before it:
+A request belongs to the innermost operation of its process when it was queued. It depends on:
 
-- in the same operation, what had come back when it was queued; of a read or a write only metadata,
-  since data do not lead to data
-- of an operation on an inode, the lookup that found the inode: the one that its process left last before
-  anybody used the inode; and what opening it and stat() of it read
-- of an inode whose lookup read nothing, the lookup of a near one: several are in a block, and blocks are read ahead
-- of a lookup in a directory and of its next listing, the listings of it that had ended: the names
+- in the same operation: requests that were complete when it was queued; in a read or a write only those for
+  metadata, since data does not lead to other data
+- in an operation on an inode: the lookup that found the inode (the last one that ended in the process before the
+  first use of the inode), and the requests of its open and stat()
+- for an inode whose lookup read nothing: the lookup of a nearby inode, since a block has several inodes and blocks
+  are read ahead
+- in a lookup in a directory, or its next listing: earlier listings of the directory, which have the names
 
-All of these operations had ended when the operation began, so that there are no circles. Times are numbers of
-events: where a clock stands still, as in virtual time, many have the same time.
+All of these operations had ended when the operation began, so there are no cycles. Times are indices of events,
+because in virtual time many events have the same time.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tools.user.blkviz import records
+from tools.user.blkviz import blktrace_format as fmt
 from tools.user.blkviz.tables import UNKNOWN, Model
 
 from .work import Work
@@ -37,9 +38,9 @@ NEAR_INODES = 512  # ext4: 16 in a block of 4 KiB, 32 blocks are read ahead
 
 @dataclass
 class Graph:
-    """What must be there before what: the first numbers are requests, the others stand for several of them.
+    """A dependency graph: the first nodes are requests, each of the others stands for several nodes.
 
-    @first: for each number, those that come directly before it
+    @first: for each node, its direct dependencies
     """
 
     requests: int
@@ -49,7 +50,7 @@ class Graph:
         self.first = [[] for _ in range(self.requests)]
 
     def all_of(self, numbers: Sequence[int]) -> list[int]:
-        """The same as one number at most."""
+        """At most one node that stands for all of these."""
         different = list(dict.fromkeys(numbers))
         if len(different) < 2:
             return different
@@ -58,13 +59,13 @@ class Graph:
 
 
 def of_work(work: Work) -> Graph:
-    """The dependencies that the messages tell; without messages there are none."""
+    """The dependencies of a trace; none if it has no VFS messages."""
     graph = Graph(len(work.requests))
     begins, ends = _spans(work.model)
     inside, back = _requests_of_calls(work, begins, ends), _back(work)
     known = _Known(graph, work.model)
-    told = operations(work.model)
-    steps = [(begins[call], 0, call) for call in told] + [(ends[call], 1, call) for call in told]
+    calls = operations(work.model)
+    steps = [(begins[call], 0, call) for call in calls] + [(ends[call], 1, call) for call in calls]
     for _, ending, call in sorted(steps):
         if ending:
             known.leave(call)
@@ -72,19 +73,19 @@ def of_work(work: Work) -> Graph:
             leading = inside[call]
             if known.operation(call) in DATA:
                 leading = [number for number in leading
-                           if work.model.requests.category[work.rows[number]] & records.META]
+                           if work.model.requests.category[work.rows[number]] & fmt.META]
             _within(graph, work.asked, back, inside[call], leading, known.enter(call, inside[call]))
     return graph
 
 
 def operations(found: Model) -> list[int]:
-    """The calls that are operations of the VFS. Others, as io_uring's, do not nest: nothing is within one."""
+    """The calls that are VFS operations. Others (io_uring) do not nest and contain no requests."""
     names = found.calls.operations
     return [call for call, op in enumerate(found.calls.op.tolist()) if names[op].startswith("vfs_")]
 
 
 def _spans(found: Model) -> tuple[list[int], list[int]]:
-    """The events in which the calls begin and end; of one that is lost, what was there at that time."""
+    """The events at which the calls begin and end; if an event was lost, the one at that time."""
     calls, events = found.calls, found.events
     ends = np.maximum(np.searchsorted(events.time, calls.end), calls.enter_event)
     return calls.enter_event.tolist(), np.where(calls.leave_event != UNKNOWN, calls.leave_event, ends).tolist()
@@ -113,12 +114,12 @@ def _requests_of_calls(work: Work, begins: Sequence[int], ends: Sequence[int]) -
 
 
 class _Known:
-    """What has to be there for what is known, while calls begin and end, as numbers of the graph."""
+    """Tracks the dependencies of lookups, listings and inodes while calls begin and end, as nodes of the graph."""
 
     def __init__(self, graph: Graph, found: Model) -> None:
         self.graph, self.calls = graph, found.calls
-        self.going: dict[int, tuple[list[int], list[int]]] = {}  # by call: what comes before it, and its requests
-        self.found: dict[int, tuple[list[int], bool]] = {}  # by a process's last lookup; whether that read
+        self.going: dict[int, tuple[list[int], list[int]]] = {}  # by call: its dependencies, and its requests
+        self.found: dict[int, tuple[list[int], bool]] = {}  # by process: its last lookup, and whether that read
         self.inode: dict[int, list[int]] = {}
         self.read: list[int] = []  # inodes whose lookups did read
         self.listed: dict[int, list[int]] = {}
@@ -127,7 +128,7 @@ class _Known:
         return self.calls.operations[int(self.calls.op[call])]
 
     def enter(self, call: int, made: list[int]) -> list[int]:
-        """What comes before a call that begins. @made: its requests"""
+        """The dependencies of a call that begins. @made: its requests"""
         inode, operation = int(self.calls.inode[call]), self.operation(call)
         if inode not in self.inode:
             self.inode[inode] = self._of_lookup(inode, int(self.calls.pid[call]))
@@ -138,7 +139,7 @@ class _Known:
         return needs
 
     def _of_lookup(self, inode: int, pid: int) -> list[int]:
-        """What comes before an inode that is used the first time."""
+        """The dependencies of an inode at its first use."""
         if pid not in self.found:
             return []
         numbers, has_read = self.found.pop(pid)
@@ -162,7 +163,7 @@ class _Known:
 
 
 def _back(work: Work) -> list[float]:
-    """The event with which each request was back; of one that was not seen to be, never."""
+    """The completion event of each request; infinitely late if it is not in the trace."""
     requests, ended = work.model.requests, work.model.requests.ended()
     last = requests.events[requests.first_event[1:] - 1]
     back: list[float] = np.where(ended, last, np.inf)[work.rows].tolist()
@@ -173,8 +174,8 @@ def _within(graph: Graph, asked: Sequence[int], back: Sequence[float], made: lis
             needs: list[int]) -> None:
     """Dependencies of a call's own requests, which are in the order in which they were queued.
 
-    @leading: those of them that lead to others
-    @needs: what comes before all of them
+    @leading: those of them that others may depend on
+    @needs: dependencies of all of them
     """
     arrivals = deque(sorted((back[number], number) for number in leading))
     there = needs

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Lists of requests for who replays them: btreplay, fio, the laboratory. All are reads, without pauses.
+"""Writes lists of requests for replay programs: btreplay, fio, lab. All requests are reads, without pauses.
 
-btreplay: what btrecord of blktrace 1.2.0 writes, in the byte order of the machine, as its documentation has it:
-a header of version, genesis, bunches and packets; of each bunch its packets and its time; of each packet
-sector, bytes, and whether it reads. Numbers have 64 bits, the last one 32 and as many of padding.
-fio: an iolog of version 2. Laboratory: what loadgen takes as `list`, offset and length in bytes.
+btreplay: the format of btrecord (blktrace 1.2.0), in the byte order of the machine: a header with version, genesis,
+number of bunches and packets; for each bunch its number of packets and its time; for each packet sector, bytes and
+direction. Numbers have 64 bits, except the direction, which has 32 bits and 32 bits of padding.
+fio: an iolog, version 2. lab: a `list` for loadgen, with offset and length in bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PACKET = struct.Struct("=QQI4x")
 
 
 def btreplay(requests: Sequence[Request], _target: str) -> bytes:
-    """A file for btreplay, DEVICE.replay.CPU; all of it is due at once."""
+    """A file for btreplay, DEVICE.replay.CPU, with all requests due at once."""
     bunches = [requests[at:at + BUNCH] for at in range(0, len(requests), BUNCH)]
     parts = [FILE_HEADER.pack(BTRECORD_VERSION, 0, len(bunches), len(requests))]
     for bunch in bunches:
@@ -33,14 +33,14 @@ def btreplay(requests: Sequence[Request], _target: str) -> bytes:
 
 
 def fio(requests: Sequence[Request], target: str) -> bytes:
-    """An iolog for fio's --read_iolog. @target: the device's or the file's path."""
+    """An iolog for fio's --read_iolog. @target: path of the device or file."""
     lines = ["fio version 2 iolog", f"{target} add", f"{target} open"]
     lines += [f"{target} read {one.sector * 512} {one.bytes}" for one in requests]
     return ("\n".join([*lines, f"{target} close"]) + "\n").encode()
 
 
 def lab(requests: Sequence[Request], _target: str) -> bytes:
-    """A list for the load generator."""
+    """A list for lab's load generator."""
     return "".join(f"{line}\n" for line in lab_lines(requests)).encode()
 
 

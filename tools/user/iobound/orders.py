@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Orders in which the requests of a trace can be served, one after the other.
 
-All but `file` are permutations of what the trace has. Lunde, Improving Disk I/O Performance on Linux (2009),
-section 2.3.11, sorts by the sector within barriers; the order by dependencies and the order as a file are ours.
+All but `file` are permutations of the requests of the trace. Lunde, Improving Disk I/O Performance on Linux (2009),
+section 2.3.11, sorts by sector within barriers; `dependencies` and `file` are additions of this tool.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ Requests = Sequence[Request]
 
 
 def original(work: Work) -> Requests:
-    """As it was: in the order of dispatch."""
+    """The original order of dispatch."""
     return work.requests
 
 
 def sweep(work: Work) -> Requests:
-    """Upwards by the sector, once."""
+    """One sweep: sorted by sector."""
     return sorted(work.requests, key=lambda one: one.sector)
 
 
 def barriers(work: Work) -> Requests:
-    """Upwards once between each two barriers."""
+    """One sweep between each two barriers."""
     return sorted(work.requests, key=lambda one: (one.segment, one.sector))
 
 
 def depending(work: Work) -> Requests:
-    """Upwards through what the dependencies and barriers allow, again and again (C-SCAN)."""
+    """C-SCAN over the requests that dependencies and barriers allow at the time."""
     return [work.requests[number] for number in scan(work.requests, dependencies.of_work(work))]
 
 
 def as_file(work: Work) -> Requests:
-    """The sweep over a disk from which all that was not asked for is cut out, from the lowest sector on."""
+    """One sweep over a disk without the sectors that were not requested, from the lowest one on."""
     swept = sweep(work)
     gap, reached, moved = 0, swept[0].sector, []
     for request in swept:
@@ -54,10 +54,10 @@ def as_file(work: Work) -> Requests:
 
 
 def scan(requests: Requests, graph: Graph) -> list[int]:
-    """The numbers of requests in the order in which a head that goes upwards serves them.
+    """The indices of the requests in C-SCAN order.
 
-    Next is the lowest one not below the last, or else the lowest, of those of the first segment that is not
-    done whose dependencies are served.
+    The next request is one of the first unfinished segment whose dependencies are served: the lowest one that is
+    not below the last one or, if there is none, the lowest.
     """
     free = _Free(graph)
     segments = sorted({request.segment for request in requests})
@@ -81,7 +81,7 @@ def scan(requests: Requests, graph: Graph) -> list[int]:
 
 
 class _Head:
-    """Requests that can be served, and where the head is: at the lowest sector of a segment's at first."""
+    """Requests that can be served, and the head position, which starts below the lowest sector."""
 
     def __init__(self, requests: Requests) -> None:
         self.requests = requests
@@ -101,7 +101,7 @@ class _Head:
 
 
 class _Free:
-    """Which requests depend on nothing any more."""
+    """Finds requests without unserved dependencies."""
 
     def __init__(self, graph: Graph) -> None:
         self.requests = graph.requests
@@ -115,7 +115,7 @@ class _Free:
         return [number for number in range(self.requests) if not self.waits[number]]
 
     def by(self, served: int) -> list[int]:
-        """Those that waited for this one last."""
+        """The requests whose last dependency was this one."""
         freed: list[int] = []
         done = [served]
         while done:
@@ -128,7 +128,7 @@ class _Free:
 
 @dataclass(frozen=True)
 class Order:
-    """An order by its name. @lacks: what a trace needs for it that this one has not, or ""."""
+    """An order. @lacks: the data that it requires and the trace lacks, or ""."""
 
     title: str
     make: Callable[[Work], Requests]
@@ -140,7 +140,7 @@ def _nothing(_: Work) -> str:
 
 
 def _barriers(work: Work) -> str:
-    return "" if work.barriers else f"no note '{BARRIER}'"
+    return "" if work.barriers else f"no messages '{BARRIER}'"
 
 
 def _messages(work: Work) -> str:
@@ -148,23 +148,23 @@ def _messages(work: Work) -> str:
 
 
 ORDERS = {
-    "original": Order("as it was", original, _nothing),
+    "original": Order("original", original, _nothing),
     "sweep": Order("one sweep", sweep, _nothing),
-    "barriers": Order("one sweep, barriers", barriers, _barriers),
-    "dependencies": Order("with dependencies", depending, _messages),
+    "barriers": Order("sweep within barriers", barriers, _barriers),
+    "dependencies": Order("within dependencies", depending, _messages),
     "file": Order("as one file", as_file, _nothing),
 }
 
 
 def make(work: Work, name: str) -> Requests:
-    """The requests in this order; NoTraceError if the trace does not tell it."""
+    """The requests in this order; NoTraceError if the trace lacks the data for it."""
     order = ORDERS[name]
     if lacks := order.lacks(work):
-        raise NoTraceError(f"--order {name}: the trace has {lacks}: record it with them, or choose another order")
+        raise NoTraceError(f"--order {name}: the trace has {lacks}: record one that has, or choose another order")
     return order.make(work)
 
 
 def mean_distance(requests: Requests) -> float:
-    """Sectors from the end of a request to the next one, as the head has to go; 0 of a single request."""
-    ways = [abs(after.sector - before.end) for before, after in pairwise(requests)]
-    return sum(ways) / len(ways) if ways else 0.0
+    """Mean distance from the end of a request to the next one, in sectors; 0 for a single request."""
+    distances = [abs(after.sector - before.end) for before, after in pairwise(requests)]
+    return sum(distances) / len(distances) if distances else 0.0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a trace asked of the disk: its data requests, and between which barriers each was queued.
+"""Extracts the data requests of a trace, and the barriers between which each was queued.
 
-Written to `msg` of a trace's folder in debugfs, `barrier` is a note of the trace: what is queued behind it
-depends on what was queued before. Lunde, Improving Disk I/O Performance on Linux (2009), section 2.3.11.
+A barrier is a message with the text `barrier`, written to `msg` in the debugfs folder of a trace: requests queued
+after it depend on those queued before. Lunde, Improving Disk I/O Performance on Linux (2009), section 2.3.11.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.user.blkviz import model, recording, records
+from tools.user.blkviz import blktrace_format as fmt
+from tools.user.blkviz import model, trace_files
 from tools.user.blkviz.errors import NoTraceError
 from tools.user.blkviz.parse import SECTOR_LIMIT
 from tools.user.blkviz.tables import Model
 
 BARRIER = "barrier"
-PASSTHROUGH = 1 << 9  # BLK_TC_PC: a command of its own, whose sector is none
-NO_DATA = records.DISCARD | records.WRITE_ZEROES | records.ZONE_BITS | PASSTHROUGH
+PASSTHROUGH = 1 << 9  # BLK_TC_PC: a passthrough command, without a sector
+NO_DATA = fmt.DISCARD | fmt.WRITE_ZEROES | fmt.ZONE_BITS | PASSTHROUGH
 
 
 @dataclass(frozen=True)
 class Request:
-    """One request for data, whichever way that went. Sectors are of 512 bytes.
+    """One data request, read or write. Sectors have 512 bytes.
 
-    @segment: how many barriers were there before it was queued
+    @segment: number of barriers before it was queued
     """
 
     sector: int
@@ -40,16 +41,16 @@ class Request:
 
     @property
     def bytes(self) -> int:
-        return self.sectors * records.SECTOR_BYTES
+        return self.sectors * fmt.SECTOR_BYTES
 
 
 @dataclass(frozen=True)
 class Work:
-    """All of a trace, in the order of dispatch.
+    """All data requests of a trace, in the order of dispatch.
 
-    @rows: where each request is in the model's table
-    @asked: the number of each request's first event; times may be the same, where a clock stands still
-    @barriers: notes in the trace
+    @rows: index of each request in the model's table
+    @asked: index of each request's first event: in virtual time, many events have the same time
+    @barriers: number of barriers in the trace
     @seconds: from the first dispatch to the last completion
     """
 
@@ -66,19 +67,20 @@ class Work:
 
 
 def read(arguments: Sequence[str], device: int | None = None) -> Work:
-    """Read a recording as blkviz does, of one device; NoTraceError if it is none or has no data request."""
-    trace, notes = recording.read(arguments)
+    """Read one device of a recording; NoTraceError if it is not one, or has no data requests."""
+    trace, notes = trace_files.read(arguments)
     return of_model(model.build(trace, notes, device))
 
 
 def of_model(found: Model) -> Work:
-    """The data requests; writes as reads, without flushes, discards and what damage has made of a request."""
+    """The data requests; writes count as reads. Flushes, discards and damaged requests are left out."""
     requests = found.requests
     length = requests.length
-    whole = (length > 0) & (length % records.SECTOR_BYTES == 0) & (requests.sector + length // 512 < SECTOR_LIMIT)
+    whole = (length > 0) & (length % fmt.SECTOR_BYTES == 0) & (requests.sector + length // 512 < SECTOR_LIMIT)
     rows = np.flatnonzero(whole & (requests.sector >= 0) & ((requests.category & NO_DATA) == 0))
     if not len(rows):
-        raise NoTraceError(f"no request for data among the trace's {len(requests)}: record one while the program reads")
+        raise NoTraceError(f"none of the {len(requests)} requests of the trace is for data: "
+                           "record one while the program reads")
     asked = requests.events[requests.first_event[rows]]
     notes = barriers(found)
     made = [Request(*row) for row in zip(requests.sector[rows].tolist(), (length[rows] // 512).tolist(),
@@ -88,6 +90,6 @@ def of_model(found: Model) -> Work:
 
 
 def barriers(found: Model) -> NDArray[np.int64]:
-    """The numbers of the notes that say `barrier` and nothing else, in order."""
-    notes = np.flatnonzero(found.events.action == records.NOTE_MESSAGE).tolist()
+    """The indices of the messages with the text `barrier`, in order."""
+    notes = np.flatnonzero(found.events.action == fmt.NOTE_MESSAGE).tolist()
     return np.array([note for note in notes if found.events.text(note) == BARRIER], dtype=np.int64)

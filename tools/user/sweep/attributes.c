@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Extended attributes.  Linux has no such calls relative to a directory before
- * 6.13; below /proc/self/fd a name is as good, and never too long.
+ * Extended attributes.  Linux before 6.13 has no calls relative to a directory;
+ * a path below /proc/self/fd does the same, and is never too long.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,7 +23,7 @@ struct place {
 	char path[PATH_MAX];
 };
 
-/* Most lists and values are small, and most lists empty. */
+/* Most lists and values are small, and most lists are empty. */
 struct text {
 	char *text;
 	char buffer[1024];
@@ -45,7 +45,7 @@ static void find_place(int at, const char *name, struct place *place)
 		snprintf(place->path, sizeof(place->path), "/proc/self/fd/%d/%s", at, name);
 }
 
-/* The value of an attribute, or with NULL the list of names. */
+/* Get the value of an attribute, or with NULL the list of names. */
 static ssize_t get(const struct place *place, const char *attribute, void *buffer, size_t size)
 {
 	if (place->fd >= 0)
@@ -56,9 +56,8 @@ static ssize_t get(const struct place *place, const char *attribute, void *buffe
 }
 
 /*
- * In the buffer, which is @all's or its own and the caller's to free by
- * forget(), if it is too large for that.  Returns the size, or -1 with errno
- * set.
+ * Read into the buffer of @all or, if that is too small, into an allocated one,
+ * which the caller frees by forget().  Returns the size, or -1 with errno set.
  */
 static ssize_t get_all(const struct place *place, const char *attribute, struct text *all)
 {
@@ -87,7 +86,7 @@ static bool take_one(const struct place *place, const char *attribute,
 {
 	struct text value;
 	ssize_t size = get_all(place, attribute, &value);
-	/* it was removed meanwhile */
+	/* the attribute was removed meanwhile */
 	bool good = size < 0 && errno == ENODATA;
 
 	if (size >= 0)

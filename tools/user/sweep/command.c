@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A command that is run for files, as find's -exec. */
+/* Commands that are run for files, as by find -exec. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <spawn.h>
@@ -14,7 +14,7 @@
 
 extern char **environ;
 
-/* Paths of one run, in bytes: what every Linux takes beside an environment of usual size. */
+/* Bytes of paths in one run: fits on every Linux along with an ordinary environment. */
 #define MOST_BYTES (128 * 1024)
 
 #define PLACE "{}"
@@ -27,16 +27,16 @@ int command_parse(struct command *command, char **words)
 	       !(count && !strcmp(words[count], "+") && !strcmp(words[count - 1], PLACE)))
 		count++;
 	if (!words[count] || !count)
-		bad_use("-exec: a command that ends with ';' or '{} +' is missing");
+		bad_use("-exec: the command must end with ';' or '{} +'");
 	command->many = words[count][0] == '+';
 	command->words = words;
 	command->nr_words = command->many ? count - 1 : count;
 	if (!command->nr_words)
-		bad_use("-exec: the command is missing before '{} +'");
+		bad_use("-exec: no command before '{} +'");
 	return (int)count + 1;
 }
 
-/* Returns the exit code; -1 if it could not be started, which is said. */
+/* Run a command.  Returns its exit code, or prints a message and returns -1. */
 static int run(const struct command *command, char **argv)
 {
 	int error, status;
@@ -58,7 +58,7 @@ static int run(const struct command *command, char **argv)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* A word with each {} replaced. */
+/* Copy a word with each {} replaced by the path. */
 static char *with_path(const char *word, const char *path)
 {
 	const char *place;

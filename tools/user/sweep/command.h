@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A command that is run for files. */
+/* Commands that are run for files. */
 #ifndef SWEEP_COMMAND_H
 #define SWEEP_COMMAND_H
 
@@ -7,11 +7,11 @@
 #include <stddef.h>
 
 /**
- * struct command - what -exec runs
- * @words, @nr_words: as they were given
- * @many: with as many paths as fit, at the end
- * @verbose: say what is run
- * @paths, @nr_paths, @capacity, @bytes: that wait for such a run
+ * struct command - the command of -exec
+ * @words, @nr_words: words of the command
+ * @many: run it with as many paths as fit, at the end
+ * @verbose: print the commands that are run
+ * @paths, @nr_paths, @capacity, @bytes: paths collected for the next run
  */
 struct command {
 	char **words;
@@ -25,18 +25,18 @@ struct command {
 };
 
 /*
- * Parse "COMMAND ;" or "COMMAND {} +": returns how many words that is; ends the
- * program if it has no end.
+ * Parse "COMMAND ;" or "COMMAND {} +".  Returns the number of words; exits if
+ * the command has no end.
  */
 int command_parse(struct command *command, char **words);
 
 /*
- * Run it for a path, or let the path wait.  Returns false if it could not be
- * started, or, for many paths, has failed.
+ * Run the command for a path, or collect the path.  Returns false if it could
+ * not be started, or failed for many paths.
  */
 bool command_run(struct command *command, const char *path);
 
-/* Run it for those that wait. */
+/* Run the command for the collected paths. */
 bool command_end(struct command *command);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Copies of single files, with all that belongs to them. */
+/* Copy single files with all their attributes. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ struct target {
 	bool has_inherited_acl;
 };
 
-/* Some are for root only, and some file systems have none. */
+/* Some attributes are for root only, and some file systems have none. */
 static bool may_be_left_out(int error)
 {
 	return error == ENOTSUP || error == EPERM || error == EACCES;
@@ -42,7 +42,7 @@ static bool set_attribute(const char *name, const void *value, size_t size, void
 	       may_be_left_out(errno);
 }
 
-/* Returns whether the owner is that of the original, on which setuid bits depend. */
+/* Set the owner.  Returns whether it is that of the original: otherwise drop setuid bits. */
 static bool set_owner(const struct stat *status, int folder, const char *name)
 {
 	int flags = AT_SYMLINK_NOFOLLOW | (*name ? 0 : AT_EMPTY_PATH);
@@ -53,7 +53,7 @@ static bool set_owner(const struct stat *status, int folder, const char *name)
 		return true;
 	if (!fchownat(folder, name, status->st_uid, status->st_gid, flags))
 		return true;
-	/* who may not give the file away may give it to a group */
+	/* a user who may not change the owner may still change the group */
 	return !fchownat(folder, name, (uid_t)-1, status->st_gid, flags) &&
 	       status->st_uid == geteuid();
 }
@@ -89,7 +89,7 @@ failure copy_attributes(int at, const char *from, const struct stat *status, int
 	struct target target = { .folder = folder, .name = name };
 	bool is_owned = set_owner(status, folder, name);
 
-	/* after the owner, whose change takes capabilities away */
+	/* after the owner, since a change of the owner removes capabilities */
 	if (!attributes_each(at, from, set_attribute, &target))
 		return "copy the extended attributes of";
 	if (has_acl)
@@ -118,8 +118,8 @@ static bool write_all(int fd, const char *bytes, size_t count, off_t at)
 }
 
 /*
- * In the kernel, where it can: @at is moved to what is left.  Why it cannot, who
- * reads and writes will be told.
+ * Copy in the kernel if possible, and advance @at.  Errors are ignored: read()
+ * and write() will return them for the rest.
  */
 static void copy_inside(int from, int to, off_t *at, off_t end)
 {
@@ -155,8 +155,8 @@ static failure copy_part(int from, int to, off_t at, off_t end, char *buffer)
 }
 
 /*
- * Let both have the same blocks, as cp does where a file system can.  That
- * takes all of the file, so it must not have grown since its status was read.
+ * Share the blocks of the original (reflink), as cp does.  That copies the whole
+ * file, so it must not have grown since its status was read.
  */
 static bool share_blocks(int from, int to, const struct stat *status)
 {
@@ -177,7 +177,7 @@ static bool share_blocks(int from, int to, const struct stat *status)
 	return true;
 }
 
-/* Holes stay holes; what was appended since the status was read is left out. */
+/* Keep holes; leave out data appended since the status was read. */
 static failure copy_data(int from, int to, const struct stat *status)
 {
 	bool is_sparse = data_is_sparse(status);

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Copies of single files, with all that belongs to them. */
+/* Copy single files with all their attributes. */
 #ifndef SWEEP_COPY_H
 #define SWEEP_COPY_H
 
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* What could not be done, with errno set; NULL: all was. */
+/* The step that failed, with errno set; NULL on success. */
 typedef const char *failure;
 
 /**
  * copy_file() - copy a regular file
  * @fd: the file
  * @status: its status
- * @folder, @name: where to; what is there is replaced when the copy is complete
- * @gives_acl: does @folder give an ACL to what is made in it?
+ * @folder, @name: the copy; an existing file is replaced when the copy is complete
+ * @gives_acl: @folder has a default ACL
  */
 failure copy_file(int fd, const struct stat *status, int folder, const char *name,
 		  bool gives_acl);
 
-/* Copy a symbolic link, device, FIFO or socket: @at, @from: where it is. */
+/* Copy the symbolic link, device, FIFO or socket @from in @at. */
 failure copy_special(int at, const char *from, const struct stat *status, int folder,
 		     const char *name, bool gives_acl);
 
@@ -28,12 +28,13 @@ failure copy_link(int target_folder, const char *target, int folder, const char 
 
 /**
  * copy_attributes() - owner, extended attributes, mode and times
- * @at, @from: of which file; an empty @from: @at itself
+ * @at, @from: the original; an empty @from: @at itself
  * @status: its status
- * @folder, @name: to which, likewise
- * @has_acl: may it have ACLs that are not those of the original?
+ * @folder, @name: the copy; an empty @name: @folder itself
+ * @has_acl: the copy may have ACLs that the original does not have
  *
- * As with cp -a, what this user or the file system may not have is left out.
+ * As in cp -a, attributes that the user may not set or the file system does not
+ * support are left out.
  */
 failure copy_attributes(int at, const char *from, const struct stat *status, int folder,
 			const char *name, bool has_acl);

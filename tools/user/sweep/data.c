@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where a file has data, and where holes; what a symbolic link holds. */
+/* Data and holes of a file; target of a symbolic link. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Where a file has data, and where holes; what a symbolic link holds. */
+/* Data and holes of a file; target of a symbolic link. */
 #ifndef SWEEP_DATA_H
 #define SWEEP_DATA_H
 
@@ -8,25 +8,25 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Bytes that are read and written at a time. */
+/* Bytes to read and write at a time. */
 #define DATA_CHUNK (1 << 20)
 
-/* Has the file holes, as far as its size on the disk tells? */
+/* Whether the file has holes, judging by its size on the disk. */
 bool data_is_sparse(const struct stat *status);
 
 /**
  * data_next() - the next part of a sparse file that has data
  * @fd: the file
- * @from: from here on
- * @size: of the file
- * @end: where the part ends
+ * @from: where to start the search
+ * @size: size of the file
+ * @end: set to the end of the part
  *
- * Return: where it begins, @size: there is none.  A file system that does not
- * know holes has one part.
+ * Return: the beginning of the part, or @size if there is none.  On a file system
+ * without holes the whole file is one part.
  */
 off_t data_next(int fd, off_t from, off_t size, off_t *end);
 
-/* Read the target of the link @name in @at; false with errno set, also if it is too long. */
+/* Read the target of the link @name in @at.  Returns false with errno set, also if it is too long. */
 bool data_read_target(int at, const char *name, char target[PATH_MAX]);
 
 #endif

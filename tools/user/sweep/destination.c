@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where copies go: paths that may be longer than the kernel takes. */
+/* Destination paths, which may be longer than PATH_MAX. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@ static struct {
 	bool gives_acl;
 } kept = { .fd = -1 };
 
-/* As much of the path as the kernel takes at a time, up to a slash. */
+/* The longest beginning of a path that fits into PATH_MAX and ends at a slash. */
 static size_t chunk_length(const char *path, size_t length)
 {
 	if (length < PATH_MAX)
@@ -37,7 +37,7 @@ static int open_folder(int at, const char *path, size_t length)
 	return fd;
 }
 
-/* The first @length bytes of @path, which end with a slash, or are none. */
+/* Open the first @length bytes of @path, which end with a slash; @length may be 0. */
 static int open_chunks(const char *path, size_t length)
 {
 	int at = AT_FDCWD, next;

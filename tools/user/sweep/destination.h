@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Where copies go: paths that may be longer than the kernel takes. */
+/* Destination paths, which may be longer than PATH_MAX. */
 #ifndef SWEEP_DESTINATION_H
 #define SWEEP_DESTINATION_H
 
@@ -10,22 +10,22 @@
  * @path: of any length
  * @name: set to the last part of it
  *
- * Return: a descriptor that is the caller's, or -1 with errno set.
+ * Return: a descriptor that the caller closes, or -1 with errno set.
  */
 int destination_open(const char *path, const char **name);
 
 /**
- * destination_folder() - as destination_open(), but the descriptor is kept
+ * destination_folder() - like destination_open(), but caches the descriptor
  *
- * Files of the same directory often come one after the other.  It is valid until
- * the next call.
+ * Files of the same directory often follow each other.  The descriptor is valid
+ * until the next call.
  */
 int destination_folder(const char *path, const char **name);
 
-/* Does what is made in the directory that is kept get an ACL from it? */
+/* Whether the cached directory has a default ACL. */
 bool destination_gives_acl(void);
 
-/* Close what is kept. */
+/* Close the cached descriptor. */
 void destination_end(void);
 
 #endif

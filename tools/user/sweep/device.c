@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What sorting takes for granted, checked: inode numbers follow the disk, and
- * the disk has a head that moves.
+ * Check the preconditions of sorting: inode numbers that follow the disk, and a
+ * rotating disk.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -19,14 +19,14 @@
 
 #include "device.h"
 
-/* Stacks nest; a loop in a damaged sysfs must end somewhere. */
+/* Limit of nested devices, so that a loop in a damaged sysfs ends. */
 #define MAX_STACK 16
 
 const char *device_sysfs = "/sys";
 
 /*
- * ext2, ext3 and ext4 have tables of inodes, whose numbers are their places;
- * XFS puts the place into the number; btrfs keeps inodes in a tree by number.
+ * ext2, ext3 and ext4 have tables of inodes, indexed by number; XFS encodes the
+ * position in the number; btrfs keeps inodes in a tree sorted by number.
  */
 static const uint32_t follow_the_disk[] = {
 	EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
@@ -46,7 +46,7 @@ static bool inodes_follow_disk(int fd)
 
 static bool folder_rotates(const char *folder, unsigned int depth);
 
-/* Returns -1 if there is nothing below, as with a disk. */
+/* Returns -1 if there are no devices below. */
 static int slaves_rotate(const char *folder, unsigned int depth)
 {
 	char path[PATH_MAX];
@@ -87,7 +87,7 @@ static bool flag_is_set(const char *folder)
 	return value == '1';
 }
 
-/* A partition's folder is in that of its disk. */
+/* The folder of a partition is inside that of its disk. */
 static bool folder_rotates(const char *folder, unsigned int depth)
 {
 	char *real = realpath(folder, NULL), *slash, path[PATH_MAX];
@@ -119,8 +119,8 @@ bool device_rotates(dev_t dev)
 }
 
 /*
- * A line of mountinfo begins with the mount's number; its source is the second
- * word after " - ".
+ * A line of mountinfo begins with the mount ID; the source is the second word
+ * after " - ".
  */
 static bool source_of_line(const char *line, unsigned long long number, char source[PATH_MAX])
 {
@@ -132,8 +132,8 @@ static bool source_of_line(const char *line, unsigned long long number, char sou
 }
 
 /*
- * btrfs has numbers of its own in st_dev, which are not those of a device: the
- * mount knows the device, one of them if there are more.
+ * st_dev of btrfs is not the number of a device; the mount has the device, or
+ * one of several.
  */
 static dev_t device_of_mount(int fd)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Directories, each known by its name in its parent.  A walk in the order of
- * inodes comes back to any of them at any time, so the ones used last stay
- * open, and paths are never handed to the kernel: they may be too long, and a
- * part of them may have become a symbolic link.
+ * Directories, identified by their name in their parent.  A walk in the order of
+ * inodes may return to any of them at any time, so the most recently used ones
+ * stay open.  The kernel never gets whole paths: they may be too long, and a
+ * part may have been replaced by a symbolic link.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 #define MOST_OPEN 256
 #define LEAST_OPEN 4
-/* The rest is for the program. */
+/* The rest of the descriptors is for the program. */
 #define PART_OF_LIMIT 4
 
 void directories_init(struct open_directories *open)
@@ -89,7 +89,7 @@ static bool no_descriptors(int error)
 	return error == EMFILE || error == ENFILE;
 }
 
-/* openat() below a directory that is open; closes others, but not that one. */
+/* openat() below an open directory; may close other directories, but not that one. */
 static int open_at(struct open_directories *open, const struct directory *parent,
 		   const char *name, int flags)
 {
@@ -101,7 +101,7 @@ static int open_at(struct open_directories *open, const struct directory *parent
 	return fd;
 }
 
-/* Is @fd the directory that was found there?  Read on where it was left. */
+/* Check that @fd is the directory that was found, and seek to where reading stopped. */
 static bool is_same(const struct directory *directory, int fd)
 {
 	struct stat st;
@@ -121,7 +121,7 @@ static void use(struct open_directories *open, struct directory *directory)
 	link_open(open, directory);
 }
 
-/* Its parent is open. */
+/* Open a directory whose parent is open. */
 static bool open_one(struct open_directories *open, struct directory *directory)
 {
 	int flags = O_RDONLY | O_DIRECTORY | (directory->follow ? 0 : O_NOFOLLOW);
@@ -145,7 +145,7 @@ static bool open_one(struct open_directories *open, struct directory *directory)
 	return true;
 }
 
-/* The topmost one that must be opened before @directory can be. */
+/* The topmost closed directory above @directory. */
 static struct directory *topmost_closed(struct directory *directory)
 {
 	while (directory->parent && directory->parent->fd < 0)
@@ -153,7 +153,7 @@ static struct directory *topmost_closed(struct directory *directory)
 	return directory;
 }
 
-/* Open all that are closed on the way down to @directory. */
+/* Open all closed directories on the path to @directory. */
 static int open_chain(struct open_directories *open, struct directory *directory)
 {
 	struct directory *top = topmost_closed(directory), **way, *at = directory;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Directories that are entered, and the few of them that are open. */
+/* Directories of a walk, and the cache of open ones. */
 #ifndef PLATTER_DIRECTORY_H
 #define PLATTER_DIRECTORY_H
 
@@ -8,18 +8,18 @@
 #include <sys/types.h>
 
 /**
- * struct directory - a directory that is entered
- * @parent: NULL: an operand
- * @newer, @older: among those that are open, by last use
- * @next: among those that are still to be read
- * @attached: the caller's
- * @dev, @ino: what it was when it was found
- * @offset: where to read on, as getdents64 tells it; 0: at the beginning
+ * struct directory - a directory of a walk
+ * @parent: NULL for an operand
+ * @newer, @older: list of open directories, by last use
+ * @next: list of directories to be read
+ * @attached: the caller's pointer
+ * @dev, @ino: identity when it was found
+ * @offset: where to continue reading, from getdents64; 0: at the beginning
  * @references: one for each entry below it that is not done, one while it is
- *	still to be read
- * @device: number of its device in the walk
- * @depth: 0: an operand
- * @fd: -1: not open
+ *	to be read
+ * @device: index of its device in the walk
+ * @depth: 0 for an operand
+ * @fd: -1 if not open
  * @follow: its name may be a symbolic link
  */
 struct directory {
@@ -39,7 +39,7 @@ struct directory {
 	char name[];
 };
 
-/* Those that are open: at most @most, or fewer when the process has no more. */
+/* Open directories: at most @most, or fewer if the process runs out of descriptors. */
 struct open_directories {
 	struct directory *newest;
 	struct directory *oldest;
@@ -47,29 +47,29 @@ struct open_directories {
 	unsigned int most;
 };
 
-/* Take a part of the descriptors that the process may have. */
+/* Use a part of the process's limit of descriptors. */
 void directories_init(struct open_directories *open);
 
-/* A directory with one reference, which has one of its parent; NULL: no memory. */
+/* Create a directory with one reference; it holds one of its parent.  NULL if out of memory. */
 struct directory *directory_new(struct directory *parent, const char *name);
 
 /**
  * directory_fd() - a descriptor of a directory
- * @open: those that are open, of which one may be closed
- * @directory: which
+ * @open: the open directories, of which one may be closed
+ * @directory: the directory
  *
- * A directory that has been closed is opened again from the nearest one above
- * it that is open.  It must be the one that it was: what another process has
- * put there meanwhile is not entered.
+ * A closed directory is opened again from the nearest open one above it.  It
+ * must still be the same: a directory that another process has put there is not
+ * entered.
  *
  * Return: the descriptor, which stays with the directory, or -1 with errno.
  */
 int directory_fd(struct open_directories *open, struct directory *directory);
 
-/* Close it, if it is open. */
+/* Close a directory if it is open. */
 void directory_close(struct open_directories *open, struct directory *directory);
 
-/* openat() that closes directories when the process has no more descriptors. */
+/* openat() that closes directories if the process runs out of descriptors. */
 int open_below(struct open_directories *open, struct directory *parent,
 	       const char *name, int flags);
 

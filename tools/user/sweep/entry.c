@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a callback may ask about its entry. */
+/* Functions for callbacks to query an entry. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -40,7 +40,7 @@ static bool make_room(struct path_buffer *buffer, size_t size)
 	return true;
 }
 
-/* Put @name before @at. */
+/* Prepend @name to the path at @at. */
 static char *put_before(char *at, const char *name, size_t length)
 {
 	return memcpy(at - length, name, length);

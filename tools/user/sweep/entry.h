@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An entry as callbacks see it, and the walk it is of. */
+/* An entry as passed to callbacks, and its walk. */
 #ifndef PLATTER_ENTRY_H
 #define PLATTER_ENTRY_H
 
@@ -10,7 +10,7 @@
 
 #include "directory.h"
 
-/* Memory for the path of one entry at a time. */
+/* Buffer for the path of one entry at a time. */
 struct path_buffer {
 	char *text;
 	size_t size;
@@ -21,7 +21,7 @@ struct platter_entry {
 	struct path_buffer *buffer;
 	struct directory *parent;
 	const char *name;
-	const char *path;	/* NULL: not asked for yet */
+	const char *path;	/* NULL: not computed yet */
 	void *attached;
 	bool follow;
 	bool has_status;
@@ -29,7 +29,7 @@ struct platter_entry {
 	struct stat status;
 };
 
-/* Find out the type, if need be; where links are followed, that of the target. */
+/* Determine the type if unknown; if links are followed, that of the target. */
 bool entry_find_type(struct platter_entry *entry);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where the data of a file is: FIEMAP tells, or FIBMAP where that is allowed
- * (CAP_SYS_RAWIO), else the inode number has to do: allocators put data near
- * the inode.
+ * Find the position of a file's data: from FIEMAP, or FIBMAP if permitted
+ * (CAP_SYS_RAWIO).  Otherwise use the inode number, since allocators put data
+ * near the inode.
  */
 #define _GNU_SOURCE
 #include <linux/fiemap.h>
@@ -12,10 +12,10 @@
 
 #include "extent.h"
 
-/* No device is as large. */
+/* Larger than any device. */
 #define BY_INODE (UINT64_C(1) << 63)
 
-/* Not on the disk yet, or in the inode, which was read before. */
+/* Data that is not on the disk yet, or in the inode, which has been read. */
 #define NEEDS_NO_SEEK (FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | \
 		       FIEMAP_EXTENT_DATA_INLINE)
 
@@ -25,8 +25,8 @@ uint64_t by_inode(uint64_t ino)
 }
 
 /*
- * FIEMAP_FLAG_SYNC is not asked for: to look must not write.  The whole file is
- * asked about, as it may begin with a hole.
+ * Without FIEMAP_FLAG_SYNC, so that the query does not cause writes.  Query the
+ * whole file, since it may begin with a hole.
  */
 static bool first_extent(int fd, uint64_t *position)
 {

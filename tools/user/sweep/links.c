@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Files with several names, each by its device and inode. */
+/* Files with several names, by device and inode. */
 #define _GNU_SOURCE
 #include <search.h>
 #include <stdlib.h>

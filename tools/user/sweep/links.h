@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Files with several names, each by its device and inode. */
+/* Files with several names, by device and inode. */
 #ifndef SWEEP_LINKS_H
 #define SWEEP_LINKS_H
 
@@ -9,10 +9,10 @@
 
 /**
  * struct linked - a file with several names
- * @dev, @ino: which
- * @left: names that have not been met
- * @met: whether one has
- * @target: the name under which it is written; NULL: not yet
+ * @dev, @ino: identity of the file
+ * @left: number of names not found yet
+ * @met: a name has been found
+ * @target: the name under which it is written; NULL: not written yet
  */
 struct linked {
 	dev_t dev;
@@ -22,18 +22,18 @@ struct linked {
 	char *target;
 };
 
-/* All of them: a tree of <search.h>. */
+/* All such files: a tree of <search.h>. */
 struct links {
 	void *root;
 };
 
-/* The file of this status, new if it was not met before; its names are those of the inode. */
+/* Look up the file with this status; add it if it is new. */
 struct linked *links_find(struct links *links, const struct stat *status);
 
-/* Forget a file, all of whose names were met. */
+/* Remove a file after all its names were found. */
 void links_forget(struct links *links, struct linked *linked);
 
-/* Forget all. */
+/* Remove all files. */
 void links_free(struct links *links);
 
 #endif

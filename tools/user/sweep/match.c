@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The tests of qfind: those by name and type first, which need no inode. */
+/* The tests of qfind; those of name and type come first, since they do not read the inode. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
@@ -35,14 +35,14 @@ static void parse_types(struct match *match, const char *value)
 	do {
 		bit = *at ? type_of_letter(*at) : 0;
 		if (!bit || (at[1] && at[1] != ','))
-			bad_use("-type: '%s' is no type: b, c, d, f, l, p, s, or some of them as f,l",
+			bad_use("-type: invalid type '%s': use b, c, d, f, l, p, s, or a list such as f,l",
 				value);
 		types |= bit;
 		at += at[1] ? 2 : 1;
 	} while (*at || at[-1] == ',');
 	match->types = match->types ? match->types & types : types;
 	if (!match->types)
-		bad_use("-type: no file is of two types");
+		bad_use("-type: given twice with different types: no file matches");
 }
 
 static uint64_t unit_of_letter(char letter)
@@ -78,7 +78,7 @@ static void parse_size(struct match *match, const char *value)
 	size.units = strtoull(digits, &end, 10);
 	size.unit = *end && end[1] ? 0 : unit_of_letter(*end);
 	if (!isdigit((unsigned char)*digits) || errno || !size.unit)
-		bad_use("-size: '%s' is no size: +10M, -64k, 512c, and so on", value);
+		bad_use("-size: invalid size '%s' (examples: +10M, -64k, 512c)", value);
 	match->sizes = need(reallocarray(match->sizes, match->nr_sizes + 1, sizeof(size)));
 	match->sizes[match->nr_sizes++] = size;
 }
@@ -120,7 +120,7 @@ void match_parse(struct match *match, const char *test, const char *value)
 	}
 }
 
-/* The last part of an operand, which may be a path and end with slashes. */
+/* The last part of an operand, which may be a path with slashes at its end. */
 static char *last_part(const char *name)
 {
 	size_t end = strlen(name), begin;

@@ -10,11 +10,11 @@
 #include "platter.h"
 
 /**
- * struct match - tests, all of which must hold
+ * struct match - tests, all of which must be true
  * @names, @nr_names: patterns
- * @types: a bit for each DT_ constant that is good; 0: all are
- * @sizes, @nr_sizes: of so many units
- * @has_newer, @newer: modified after that
+ * @types: a bit for each DT_ constant that matches; 0: all match
+ * @sizes, @nr_sizes: sizes in units
+ * @has_newer, @newer: modified after this time
  */
 struct match {
 	const char **names;
@@ -30,13 +30,13 @@ struct match {
 	struct timespec newer;
 };
 
-/* Is the word one of -name, -type, -size, -newer? */
+/* Whether the word is one of -name, -type, -size, -newer. */
 bool match_is_test(const char *word);
 
-/* Add a test; ends the program if its value is no good. */
+/* Add a test; exits if its value is invalid. */
 void match_parse(struct match *match, const char *test, const char *value);
 
-/* 1: all hold; 0: one does not; -1: the inode cannot be read, errno is set. */
+/* Returns 1 if all tests are true, 0 if one is false, -1 with errno set if the inode cannot be read. */
 int match_entry(const struct match *match, struct platter_entry *entry);
 
 void match_free(struct match *match);

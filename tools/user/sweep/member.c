@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Members of an archive, written by libarchive in the pax format. */
+/* Write the members of an archive with libarchive, in the pax format. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -15,14 +15,14 @@
 #include "member.h"
 #include "program.h"
 
-/* Of tapes, where a write is a record; elsewhere many go at once. */
+/* Block size for tapes, where a write is a record; elsewhere several are written at once. */
 #define RECORD 10240
 #define RECORDS 6
-/* A pipe for several of such writes: who reads is woken less often. */
+/* Size of a pipe: several such writes, so that the reader is woken less often. */
 #define RECORDS_OF_PIPE 25
 #define PIPE_BYTES (1 << 20)
 
-/* Holes are written as zeros, which libarchive leaves out. */
+/* Holes are passed as zeros, which libarchive leaves out. */
 static const char zeros[DATA_CHUNK];
 
 /* --- the archive ----------------------------------------------------------- */
@@ -42,7 +42,7 @@ void writer_begin(struct writer *writer, int fd)
 {
 	struct archive *archive = need(archive_write_new());
 
-	/* names are bytes; those that are UTF-8 need no mark in the archive */
+	/* names are bytes; UTF-8 requires no mark in the archive */
 	setlocale(LC_CTYPE, "C.UTF-8");
 	writer->archive = archive;
 	writer->is_broken = false;
@@ -61,7 +61,7 @@ void writer_begin(struct writer *writer, int fd)
 	}
 }
 
-/* Once: closing it fails again. */
+/* Report a failure once: closing the archive fails again. */
 static void say_broken(struct writer *writer)
 {
 	int error = archive_errno(writer->archive);
@@ -87,7 +87,7 @@ bool writer_end(struct writer *writer)
 
 /* --- names ----------------------------------------------------------------- */
 
-/* Behind the last "..", as tar does. */
+/* Keep the part after the last "..", as tar does. */
 static const char *behind_dots(const char *path)
 {
 	const char *name = path;
@@ -108,7 +108,7 @@ const char *member_name(const char *path)
 
 	name += strspn(name, "/");
 	if (name != path && !said) {
-		say("'%.*s' is removed from the beginning of names", (int)(name - path), path);
+		say("removing '%.*s' from the beginning of names", (int)(name - path), path);
 		said = true;
 	}
 	return *name ? name : ".";
@@ -122,7 +122,7 @@ struct taken {
 	bool is_all;
 };
 
-/* libarchive writes others as %XX, which tar does not take back but for "%" and "=". */
+/* libarchive writes other characters as %XX, which tar only decodes for "%" and "=". */
 static bool is_plain(const char *name)
 {
 	for (; *name; name++)
@@ -139,19 +139,19 @@ static bool add_attribute(const char *name, const void *value, size_t size, void
 		archive_entry_xattr_add_entry(taken->member, name, value, size);
 		return true;
 	}
-	say("'%s': the extended attribute '%s' cannot be archived: its name is no plain ASCII",
+	say("'%s': the extended attribute '%s' cannot be archived: its name is not plain ASCII",
 	    taken->path, name);
 	taken->is_all = false;
 	return true;
 }
 
-/* libarchive 3.6 writes parts of a second before 1970 as if they were behind the second. */
+/* libarchive 3.6 writes fractions of a second before 1970 with the wrong sign. */
 static long nanoseconds(const struct timespec *time)
 {
 	return time->tv_sec < 0 ? 0 : time->tv_nsec;
 }
 
-/* Neither times but the last change nor numbers of inodes: they are of this disk. */
+/* Keep only the time of the last change; other times and inode numbers belong to this disk. */
 static struct archive_entry *make_member(struct writer *writer, const char *path,
 					 const struct stat *status)
 {
@@ -183,7 +183,7 @@ static enum member_result write_header(struct writer *writer, struct archive_ent
 		say("cannot archive '%s': %s", path, archive_error_string(writer->archive));
 		return MEMBER_FAILED;
 	}
-	/* a warning is about a name that is no UTF-8, which is written nevertheless */
+	/* a warning means a name that is not UTF-8, which is written anyway */
 	return MEMBER_WRITTEN;
 }
 
@@ -252,7 +252,7 @@ static void add_parts(struct archive_entry *member, int fd, off_t size)
 		archive_entry_sparse_add_entry(member, begin, end - begin);
 		has_data = true;
 	}
-	/* the count is zero as well of one part that is the whole file */
+	/* the count is also zero if one part is the whole file */
 	if (!has_data)
 		archive_entry_sparse_add_entry(member, 0, 0);
 }
@@ -274,7 +274,7 @@ static bool put(struct writer *writer, const char *bytes, off_t count)
 	return true;
 }
 
-/* The header has promised so many bytes: what cannot be read is zeros. */
+/* The header has the number of bytes: fill up with zeros. */
 static enum member_result put_rest(struct writer *writer, const char *path, off_t count,
 				   ssize_t got)
 {
@@ -283,7 +283,7 @@ static enum member_result put_rest(struct writer *writer, const char *path, off_
 	if (got < 0)
 		result = cannot("read", path);
 	else
-		say("'%s' was shortened while it was read: %lld zeros are at its end",
+		say("'%s' was truncated while it was read: %lld zeros are at its end",
 		    path, (long long)count);
 	return put(writer, zeros, count) ? result : MEMBER_FATAL;
 }
@@ -306,7 +306,7 @@ static enum member_result put_part(struct writer *writer, int fd, const char *pa
 	return MEMBER_WRITTEN;
 }
 
-/* In the parts that the header tells, with the holes between. */
+/* Write the parts listed in the header, with the holes between them. */
 static enum member_result put_sparse(struct writer *writer, int fd, const char *path,
 				     struct archive_entry *member, off_t size)
 {

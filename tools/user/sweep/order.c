@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * C-SCAN: the head moves upwards, serves what it comes by, and begins again at
- * the lowest.  What is found below the head belongs to the next sweep; so the
- * order is one of (sweep, device, key), which a heap keeps.  As long as all comes
- * in its order, as from readdir where nothing is sorted, it is a list of which the
- * first is served; a list in order is a heap, too.
+ * C-SCAN: the head moves upwards, serves items in its path, and starts again at
+ * the lowest.  Items found below the head belong to the next sweep, so the order
+ * is that of (sweep, device, key), kept in a heap.  As long as items arrive in
+ * order, as from readdir without sorting, it is a list served from its beginning;
+ * a sorted list is also a heap.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static bool make_room(struct queue *queue)
 
 	if (queue->served + queue->count < queue->capacity)
 		return true;
-	/* half of it or more, so that each item is moved once in the mean */
+	/* only if half of it or more is free, so that each item is moved once on average */
 	if (queue->served > queue->count) {
 		close_up(queue);
 		return true;
@@ -63,7 +63,7 @@ static bool make_room(struct queue *queue)
 	return true;
 }
 
-/* Into the heap, whose last place is free. */
+/* Insert @item into the heap, whose last place is free. */
 static void sift_up(struct queue *queue, struct item *item)
 {
 	size_t at = queue->count - 1, above;

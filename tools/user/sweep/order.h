@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is to be looked at, and a queue that serves it in C-SCAN order. */
+/* Items that wait to be read, and a queue that serves them in C-SCAN order. */
 #ifndef PLATTER_ORDER_H
 #define PLATTER_ORDER_H
 
@@ -10,17 +10,17 @@
 struct directory;
 
 /**
- * struct item - an entry of a directory that waits
- * @parent: its directory, of which it holds a reference; NULL: an operand
- * @key: by what it is sorted: an inode number, a place on the device, a number
- *	in the order of readdir
+ * struct item - a directory entry in a queue
+ * @parent: its directory, of which it holds a reference; NULL for an operand
+ * @key: sort key: inode number, position on the device, or number in the order
+ *	of readdir
  * @ino: inode number
- * @sequence: in the order of readdir; what has the same key is served by it
+ * @sequence: number in the order of readdir, for items with the same key
  * @sweep: the sweep in which it is served
- * @device: devices are swept one after the other
+ * @device: index of the device; devices are swept one after the other
  * @type: a DT_ constant
- * @by_name: it is sorted by name among those of the same key
- * @name: its name in @parent; of an operand, the path
+ * @by_name: sort by name among items with the same key
+ * @name: its name in @parent; for an operand, the path
  */
 struct item {
 	struct directory *parent;
@@ -36,9 +36,9 @@ struct item {
 
 /**
  * struct queue - items in C-SCAN order
- * @items: a heap, or a list in order
- * @is_list: it is a list, of which so many are @served
- * @head_sweep: of the item that was served last, with the two that follow
+ * @items: a heap, or a sorted list
+ * @is_list: it is a list, and @served of its items are served
+ * @head_sweep: sweep of the last item served; the next two fields are of it too
  */
 struct queue {
 	struct item **items;
@@ -51,19 +51,19 @@ struct queue {
 	uint64_t head_key;
 };
 
-/* Returns false if there is no memory. */
+/* Add an item.  Returns false if out of memory. */
 bool queue_push(struct queue *queue, struct item *item);
 
-/* The next item at or above the head, else the lowest; NULL: none is left. */
+/* The next item at or above the head, else the lowest; NULL if the queue is empty. */
 struct item *queue_pop(struct queue *queue);
 
-/* Move the head of an empty queue to the lowest place. */
+/* Move the head of an empty queue to the lowest position. */
 void queue_rewind(struct queue *queue);
 
-/* Bytes that the queue itself takes. */
+/* Memory of the queue itself, in bytes. */
 size_t queue_bytes(const struct queue *queue);
 
-/* Free what an empty queue takes. */
+/* Free the memory of an empty queue. */
 void queue_free(struct queue *queue);
 
 #endif

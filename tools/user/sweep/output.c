@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A file that appears under its name when it is complete, or not at all. */
+/* Output files that get their name when they are complete, or never. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 static const int signals[] = { SIGHUP, SIGINT, SIGTERM, SIGPIPE };
 
-/* What a signal's handler removes. */
+/* The file that a signal handler removes. */
 static struct output *volatile unfinished;
 
 static void remove_and_end(int signal)
@@ -34,7 +34,7 @@ static void remove_unfinished(void)
 
 void output_handle_signals(void)
 {
-	/* the second time, it ends the program */
+	/* a second signal ends the program */
 	struct sigaction action = {
 		.sa_handler = remove_and_end, .sa_flags = SA_RESETHAND | SA_NODEFER,
 	}, now;
@@ -45,7 +45,7 @@ void output_handle_signals(void)
 			sigaction(signals[i], &action, NULL);
 }
 
-/* By chance, so that nothing else has that name; once, and then one after the other. */
+/* A random name that no file has; further names are numbered. */
 static void choose_name(struct output *output)
 {
 	static unsigned long long chance;
@@ -64,7 +64,7 @@ void output_choose(struct output *output, int folder)
 	unfinished = output;
 }
 
-/* Before Linux 6.10 files get their first name by way of /proc, but for root. */
+/* Before Linux 6.10, only root can name such a file without /proc. */
 static bool can_give_names(void)
 {
 	static int can = -1;
@@ -81,7 +81,7 @@ bool output_begin(struct output *output, int folder)
 	output->fd = can_give_names() ? openat(folder, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600) : -1;
 	if (output->fd >= 0)
 		return true;
-	/* not every file system has files without a name */
+	/* not every file system supports files without a name */
 	output_choose(output, folder);
 	output->fd = openat(folder, output->temporary,
 			    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -102,7 +102,7 @@ static bool give_name(const struct output *output, const char *name)
 	return !linkat(AT_FDCWD, path, output->folder, name, AT_SYMLINK_FOLLOW);
 }
 
-/* Its first name: @name, or a temporary one if something has @name. */
+/* Give the file a first name: @name, or a temporary one if @name exists. */
 static bool give_first_name(struct output *output, const char *name)
 {
 	if (give_name(output, name))
@@ -122,7 +122,7 @@ bool output_commit(struct output *output, const char *name)
 	if (is_file && !output->temporary[0] && !give_first_name(output, name))
 		error = errno;
 	is_named = !error && !output->temporary[0];
-	/* FUSE and SMB may tell only now that something was not written */
+	/* FUSE and SMB may report failed writes only on close */
 	if (is_file && close(output->fd) && !error) {
 		error = errno;
 		if (is_named)
@@ -132,7 +132,7 @@ bool output_commit(struct output *output, const char *name)
 	if (!error && output->temporary[0] &&
 	    renameat(output->folder, output->temporary, output->folder, name))
 		error = errno;
-	/* rename() of two names of one file leaves both */
+	/* rename() keeps both if they are names of one file */
 	if (output->temporary[0] && (error || !is_file))
 		unlinkat(output->folder, output->temporary, 0);
 	unfinished = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A file that appears under its name when it is complete, or not at all. */
+/* Output files that get their name when they are complete, or never. */
 #ifndef SWEEP_OUTPUT_H
 #define SWEEP_OUTPUT_H
 
@@ -8,9 +8,9 @@
 
 /**
  * struct output - a file that is being written
- * @folder: descriptor of its directory, the caller's
+ * @folder: descriptor of its directory, owned by the caller
  * @fd: the file, open for writing; -1: none
- * @temporary: its name until it is complete, or "": it has none
+ * @temporary: its name until it is complete, or "" if it has none
  */
 struct output {
 	int folder;
@@ -19,30 +19,30 @@ struct output {
 };
 
 /*
- * Remove what is not complete when the program ends early, be it by a signal
+ * Remove an incomplete file when the program ends early, including by a signal
  * (HUP, INT, TERM, PIPE).
  */
 void output_handle_signals(void);
 
 /*
- * Create a file without a name in @folder, or with a temporary one where the
- * file system has no such files, for the owner only.  One at a time.  Returns
- * false with errno set.
+ * Create a file without a name in @folder, or with a temporary name if the file
+ * system does not support that, with access for the owner only.  One file at a
+ * time.  Returns false with errno set.
  */
 bool output_begin(struct output *output, int folder);
 
 /*
- * Give it its name, in place of what had it.  Returns false with errno set if
- * that fails; then the file is gone.
+ * Give the file its name, replacing an existing file.  On failure removes the
+ * file and returns false with errno set.
  */
 bool output_commit(struct output *output, const char *name);
 
-/* Remove it, if there is one; errno stays. */
+/* Remove the file, if there is one; keeps errno. */
 void output_abort(struct output *output);
 
 /*
- * Something that is made at once (a link, a device) in place of what has the
- * name: choose a temporary name for it.  It is removed if interrupted.
+ * Choose a temporary name for a link or device that will replace an existing
+ * file.  It is removed if the program is interrupted.
  */
 void output_choose(struct output *output, int folder);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the programs share: their common options, messages, progress. */
+/* Common options, messages and progress of the programs. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #define SWEEP_VERSION "unknown"
 #endif
 
-/* Less could not hold a directory of usual size. */
+/* Less could not hold the entries of an ordinary directory. */
 #define LEAST_MEMORY 65536
 
 #define PROGRESS_NS 200000000
@@ -75,7 +75,7 @@ void say_cannot(const char *what, struct platter_entry *entry, int error)
 	const char *path = platter_path(entry);
 
 	say("cannot %s '%s': %s", what, path ? path : platter_name(entry),
-	    error == ELOOP ? "it is a directory above itself, or a loop of links" :
+	    error == ELOOP ? "directory that contains itself, or loop of links" :
 	    strerror(error));
 }
 
@@ -90,7 +90,7 @@ void *need(void *memory)
 bool walk_failed(int result)
 {
 	if (result < 0)
-		say("cannot go on: %s", strerror(-result));
+		say("cannot continue: %s", strerror(-result));
 	return result < 0;
 }
 
@@ -152,9 +152,9 @@ static enum platter_order parse_order(const char *text)
 {
 	int order = platter_order_of_name(text);
 
-	/* by name is qtar's alone, where it is called --sort */
+	/* only qtar can sort by name, with --sort */
 	if (order < 0 || order == PLATTER_NAME)
-		bad_use("--order: no order '%s'; there are auto, none, inode, full-inode, inode+block, full-inode+block",
+		bad_use("--order: unknown order '%s': use auto, none, inode, full-inode, inode+block or full-inode+block",
 			text);
 	return (enum platter_order)order;
 }
@@ -164,19 +164,19 @@ static size_t parse_memory(const char *text)
 	uint64_t bytes;
 
 	if (!size_of_text(text, &bytes) || bytes < LEAST_MEMORY || bytes > SIZE_MAX / 2)
-		bad_use("--memory: '%s' is no size of at least 64K; 64M is one", text);
+		bad_use("--memory: '%s' is not a size of at least 64K (example: 64M)", text);
 	return (size_t)bytes;
 }
 
-/* A letter may be one of several of a word; of a long option, getopt knows no letter. */
+/* A letter may be one of several in a word; for a long option, getopt has no letter. */
 static void __attribute__((noreturn)) bad_option(int option, char *const argv[])
 {
 	const char letter[] = { '-', (char)optopt, '\0' };
 	const char *name = optopt && optopt < OPTION_ORDER ? letter : argv[optind - 1];
 
 	if (option == ':')
-		bad_use("%s wants a value (see %s --help)", name, program);
-	bad_use("no option '%s' (see %s --help)", name, program);
+		bad_use("%s requires a value (see %s --help)", name, program);
+	bad_use("unknown option '%s' (see %s --help)", name, program);
 }
 
 void common_option(struct common *common, int option, const char *help,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the programs share: their common options, messages, progress. */
+/* Common options, messages and progress of the programs. */
 #ifndef SWEEP_PROGRAM_H
 #define SWEEP_PROGRAM_H
 
@@ -10,12 +10,12 @@
 
 #include "platter.h"
 
-/* Of each program: its name, and its exit code for bad use and other trouble. */
+/* Defined by each program: its name, and its exit code for usage and other errors. */
 extern const char program[];
 extern const int exit_trouble;
 
 /**
- * struct common - the options that all programs have
+ * struct common - options of all programs
  * @walk: order, flags and memory of the walk
  * @verbose: -v
  * @progress: --progress
@@ -32,7 +32,7 @@ enum {
 	OPTION_PROGRESS,
 	OPTION_HELP,
 	OPTION_VERSION,
-	OPTION_OWN,		/* the first that a program may use itself */
+	OPTION_OWN,		/* first value for a program's own options */
 };
 
 #define COMMON_SHORT "xv"
@@ -47,45 +47,45 @@ enum {
 
 #define COMMON_HELP \
 	"  -x, --one-file-system  do not enter other file systems\n" \
-	"      --order ORDER      auto (the default: sort where it gains), none, inode,\n" \
+	"      --order ORDER      auto (the default: sort on rotating disks), none, inode,\n" \
 	"                         full-inode, inode+block, full-inode+block\n" \
-	"      --memory SIZE      read what is known when it takes more: 64M (the default)\n" \
-	"      --progress         show progress even if output goes to a terminal as well\n" \
+	"      --memory SIZE      limit for entries that wait to be read (default 64M)\n" \
+	"      --progress         show progress even if output also goes to a terminal\n" \
 	"      --help             show this text\n" \
 	"      --version          show the version\n"
 
 /*
- * Handle what getopt_long() returned; ends the program after --help,
- * --version, and options that are no good.
+ * Handle an option returned by getopt_long(); exits after --help, --version and
+ * invalid options.
  */
 void common_option(struct common *common, int option, const char *help,
 		   char *const argv[]);
 
-/* One line "PROGRAM: ..." on stderr; control characters become '?'. */
+/* Print one line "PROGRAM: ..." to stderr; control characters become '?'. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Likewise, and end with exit_trouble. */
+/* Print a message and exit with exit_trouble. */
 void __attribute__((noreturn, format(printf, 1, 2))) bad_use(const char *format, ...);
 
-/* "cannot ... PATH: ...", for an errno value. */
+/* Print "cannot ... PATH: ..." for an errno value. */
 void say_cannot(const char *what, struct platter_entry *entry, int error);
 
-/* malloc and its like that end the program when there is no memory. */
+/* Return @memory; exit if it is NULL. */
 void *need(void *memory);
 
-/* Show progress? On a terminal, unless output goes to one and nobody asks. */
+/* Show progress on a terminal, unless output goes to one, or if requested. */
 void progress_begin(const struct common *common, bool writes_output);
 
-/* An entry more is done, and so many bytes. */
+/* Count an entry that is done, and its bytes. */
 void progress_step(uint64_t bytes);
 
 /* Remove the line of progress. */
 void progress_end(void);
 
-/* Why a walk has ended before its end; returns whether it has. */
+/* Report a walk that ended early.  Returns whether it did. */
 bool walk_failed(int result);
 
-/* Flush stdout: false, and said, if it cannot be written. */
+/* Flush stdout.  Prints a message and returns false on failure. */
 bool output_is_written(void);
 
 #endif

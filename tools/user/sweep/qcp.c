@@ -19,11 +19,11 @@ const int exit_trouble = EXIT_FAILURE;
 
 static const char help[] =
 	"usage: qcp -r [OPTION...] SOURCE... DESTINATION\n"
-	"Copy files and directories with all that belongs to them, as cp -a: mode, owner,\n"
-	"times, extended attributes, ACLs, links, holes. Files are read in the order in which\n"
-	"the disk has them; each gets its name when it is complete.\n\n"
-	"  -r, -R, --recursive    directories and what is in them\n"
-	"  -v, --verbose          list what is copied\n"
+	"Copy files and directories as cp -a does: with mode, owner, times, extended attributes,\n"
+	"ACLs, links and holes. Files are read in the order of their data on the disk; a copy\n"
+	"gets its name when it is complete.\n\n"
+	"  -r, -R, --recursive    copy directories with their contents\n"
+	"  -v, --verbose          list the files copied\n"
 	COMMON_HELP;
 
 static const struct option long_options[] = {
@@ -36,7 +36,7 @@ static const struct option long_options[] = {
 struct operand {
 	const char *source;
 	char *copy;
-	bool has_folder;	/* which is that of dev and ino */
+	bool has_folder;	/* @dev and @ino are set */
 	dev_t dev;
 	ino_t ino;
 };
@@ -63,7 +63,7 @@ static struct operand *operand_of(struct qcp *qcp, struct platter_entry *entry)
 	return &qcp->operands[i];
 }
 
-/* The path of a copy, which is the caller's to free. */
+/* The path of a copy; the caller frees it. */
 static char *copy_of(const struct operand *operand, const char *path)
 {
 	const char *below = path + strlen(operand->source);
@@ -90,7 +90,7 @@ static int failed(struct platter_entry *entry, int error, void *user)
 	return PLATTER_NO;
 }
 
-/* Takes note of how a copy went; errno says more. */
+/* Record the result of a copy; on failure errno is set. */
 static bool is_done(struct qcp *qcp, const char *path, const char *copy, failure why)
 {
 	if (why) {
@@ -112,7 +112,7 @@ static int refuse(struct qcp *qcp, const char *path, const char *why)
 
 /* --- directories ----------------------------------------------------------- */
 
-/* Make a directory, or take the one that is there; it is the owner's until it is complete. */
+/* Create a directory or use the existing one; only its owner has access until it is complete. */
 static failure make_folder(const char *copy, struct stat *status)
 {
 	const char *name;
@@ -123,12 +123,12 @@ static failure make_folder(const char *copy, struct stat *status)
 		return "create the copy of";
 	if (!S_ISDIR(status->st_mode)) {
 		errno = ENOTDIR;
-		return "replace what is no directory by the copy of";
+		return "replace an existing file with the copy of";
 	}
 	return NULL;
 }
 
-/* The copy of a directory may be in that directory: it is not copied itself. */
+/* The copy may be inside the directory that is copied: do not copy it too. */
 static bool is_own_copy(const struct operand *operand, const struct stat *status)
 {
 	return operand->has_folder && operand->dev == status->st_dev &&
@@ -166,9 +166,9 @@ static int directory(struct platter_entry *entry, void *user)
 	if (!status)
 		return failed(entry, errno, user);
 	if (!qcp->recursive)
-		return refuse(qcp, path_of(entry), "it is a directory, and -r is missing");
+		return refuse(qcp, path_of(entry), "it is a directory: use -r");
 	if (is_own_copy(operand, status))
-		return refuse(qcp, path_of(entry), "it is the copy");
+		return refuse(qcp, path_of(entry), "it is the copy itself");
 	return make_copy(qcp, operand, entry, status);
 }
 
@@ -189,7 +189,7 @@ static failure finish_folder(struct platter_entry *entry, const struct stat *sta
 	return why;
 }
 
-/* All is in it: what writing to it would have changed can be set. */
+/* The contents are complete: set the attributes that writing to it would change. */
 static int leave(struct platter_entry *entry, void *user)
 {
 	const struct operand *operand = platter_attached(entry);
@@ -252,8 +252,9 @@ static void copy_other(struct qcp *qcp, struct platter_entry *entry, const struc
 }
 
 /*
- * One of several names: the others become links to the first that is copied.
- * They have the same place on the disk, so their turns come one after the other.
+ * One of several names of a file: the first one is copied, the others become
+ * links to the copy.  They have the same place on the disk, so they follow each
+ * other.
  */
 static int file_with_names(struct qcp *qcp, struct platter_entry *entry,
 			   const struct stat *status)
@@ -349,10 +350,10 @@ static void parse(struct qcp *qcp, int argc, char **argv)
 		else
 			common_option(&qcp->common, option, help, argv);
 	if (argc - optind < 2)
-		bad_use("a source and a destination are needed (see qcp --help)");
+		bad_use("source or destination missing (see qcp --help)");
 }
 
-/* Without the slashes at its end, if it is more than the root. */
+/* Remove the slashes at the end, except from the root. */
 static char *without_slashes(const char *path)
 {
 	size_t length = strlen(path);
@@ -362,7 +363,7 @@ static char *without_slashes(const char *path)
 	return need(strndup(path, length));
 }
 
-/* In a directory that is there, or in place of what is there. */
+/* The path of the copy: in an existing directory, or the destination itself. */
 static char *place_of(const char *source, const char *destination, bool is_folder)
 {
 	const char *name;
@@ -373,7 +374,7 @@ static char *place_of(const char *source, const char *destination, bool is_folde
 	trimmed = without_slashes(source);
 	slash = strrchr(trimmed, '/');
 	name = slash ? slash + 1 : trimmed;
-	/* upwards there is no place for a copy: as ".", what is in it */
+	/* ".." is not a name for a copy: copy its contents, as for "." */
 	if (asprintf(&copy, "%s/%s", destination, strcmp(name, "..") ? name : ".") < 0)
 		need(NULL);
 	free(trimmed);
@@ -388,7 +389,7 @@ static const char **find_operands(struct qcp *qcp, char **argv, size_t count)
 	bool is_folder = !stat(destination, &status) && S_ISDIR(status.st_mode);
 
 	if (count > 1 && !is_folder)
-		bad_use("'%s' is no directory: it cannot hold several copies", destination);
+		bad_use("'%s' is not a directory: it is required for several sources", destination);
 	qcp->nr_operands = count;
 	qcp->operands = need(calloc(count, sizeof(*qcp->operands)));
 	for (size_t i = 0; i < count; i++) {

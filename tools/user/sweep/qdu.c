@@ -19,17 +19,17 @@ const int exit_trouble = EXIT_FAILURE;
 
 static const char help[] =
 	"usage: qdu [OPTION...] [PATH...]\n"
-	"Say how much space directories take on the disk, as du, read in the order of the\n"
-	"disk: in KiB, rounded up. A file with several names counts once.\n\n"
-	"  -a, --all              files as well\n"
-	"      --apparent-size    sizes of files and links, not space on the disk\n"
-	"  -b, --bytes            --apparent-size, in bytes\n"
-	"  -c, --total            the sum as well\n"
-	"  -h, --human-readable   1.1K, 23M, 2.4G\n"
+	"Print the disk space of directories, as du does, in KiB, rounded up. Inodes are read\n"
+	"in the order of the disk. A file with several names counts once.\n\n"
+	"  -a, --all              print files too\n"
+	"      --apparent-size    print sizes of files and links, not disk space\n"
+	"  -b, --bytes            same as --apparent-size, in bytes\n"
+	"  -c, --total            print the total too\n"
+	"  -h, --human-readable   print sizes like 1.1K, 23M, 2.4G\n"
 	"  -L, --dereference      follow symbolic links\n"
-	"  -s, --summarize        only what was asked for, not the directories below\n"
-	"  -v, --verbose          say at the end how many entries were counted\n"
-	"  -0, --null             end lines with a zero byte\n"
+	"  -s, --summarize        print only the paths given, not the directories below\n"
+	"  -v, --verbose          print the number of entries counted at the end\n"
+	"  -0, --null             end lines with a null byte\n"
 	COMMON_HELP;
 
 enum { OPTION_APPARENT = OPTION_OWN };
@@ -63,7 +63,7 @@ struct qdu {
 	bool human;
 	bool summarize;
 	bool total;
-	bool several;	/* what is met twice may be anything: operands overlap */
+	bool several;	/* operands may overlap: any file may be found twice */
 	char end;
 	uint64_t sum;
 	uint64_t entries;
@@ -87,7 +87,7 @@ static void print_entry(const struct qdu *qdu, uint64_t bytes, struct platter_en
 	print(qdu, bytes, need((void *)platter_path(entry)));
 }
 
-/* A directory has no apparent size: what its st_size means is up to the file system. */
+/* A directory has no apparent size: its st_size depends on the file system. */
 static uint64_t size_of(const struct qdu *qdu, const struct stat *status)
 {
 	if (!qdu->apparent)
@@ -96,7 +96,7 @@ static uint64_t size_of(const struct qdu *qdu, const struct stat *status)
 		(uint64_t)status->st_size : 0;
 }
 
-/* Has this inode been counted under another name? */
+/* Whether this inode has been counted under another name. */
 static bool was_met(struct qdu *qdu, const struct stat *status)
 {
 	struct linked *linked;
@@ -181,7 +181,7 @@ static int file(struct platter_entry *entry, void *user)
 
 	if (!status)
 		return failed(entry, errno, user);
-	/* as du, which follows it to nothing */
+	/* same as du for a link without a target */
 	if (qdu->common.walk.flags & PLATTER_FOLLOW && S_ISLNK(status->st_mode))
 		return failed(entry, ENOENT, user);
 	if (!counts(qdu, entry, status))
@@ -229,7 +229,7 @@ static void parse(struct qdu *qdu, int argc, char **argv)
 			common_option(&qdu->common, option, help, argv);
 		}
 	if (qdu->all && qdu->summarize)
-		bad_use("-a and -s are opposites: choose one");
+		bad_use("-a and -s cannot be combined");
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* qfind - find in the order of the disk: commands get files as the disk has them */
+/* qfind - find in the order of the disk: commands get files in the order of their data */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -16,18 +16,18 @@ const int exit_trouble = EXIT_FAILURE;
 
 static const char help[] =
 	"usage: qfind [OPTION...] [PATH...] [TEST...] [ACTION]\n"
-	"Find files, as find; a command gets them in the order in which the disk has their\n"
-	"data. All tests must hold.\n\n"
-	"  -name PATTERN          the last part of the path is like that: '*.c'\n"
-	"  -type LETTER[,...]     b, c, d, f, l, p or s\n"
-	"  -size [+-]N[bcwkMG]    of so many units, rounded up; + more, - fewer\n"
-	"  -newer FILE            modified after that one\n"
+	"Find files, as find does; a command gets them in the order of their data on the disk.\n"
+	"All tests must be true.\n\n"
+	"  -name PATTERN          last part of the path matches the pattern: '*.c'\n"
+	"  -type LETTER[,...]     type of the file: b, c, d, f, l, p or s\n"
+	"  -size [+-]N[bcwkMG]    size in units, rounded up; + more, - fewer\n"
+	"  -newer FILE            modified later than FILE\n"
 	"  -print                 print the path (the default), in the order of inodes\n"
-	"  -print0                likewise, followed by a zero byte\n"
-	"  -exec COMMAND ;        run the command for each, {} being the path\n"
-	"  -exec COMMAND {} +     run the command for as many as fit at a time\n\n"
+	"  -print0                print the path, followed by a null byte\n"
+	"  -exec COMMAND ;        run the command for each file, {} is the path\n"
+	"  -exec COMMAND {} +     run the command for as many files at a time as fit\n\n"
 	"  -L, --dereference      follow symbolic links\n"
-	"  -v, --verbose          say which commands are run\n"
+	"  -v, --verbose          print the commands that are run\n"
 	COMMON_HELP;
 
 static const struct option long_options[] = {
@@ -111,11 +111,11 @@ static int data(struct platter_entry *entry, void *user)
 static const char *value_of(char **argv)
 {
 	if (!argv[1])
-		bad_use("%s wants a value (see qfind --help)", argv[0]);
+		bad_use("%s requires a value (see qfind --help)", argv[0]);
 	return argv[1];
 }
 
-/* An action, which is the last: returns how many words it has, 0: it is none. */
+/* Parse an action, which must be the last.  Returns the number of its words, 0 if it is not one. */
 static int parse_action(struct qfind *qfind, char **argv)
 {
 	if (!strcmp(argv[0], "-print")) {
@@ -140,11 +140,11 @@ static void parse_expression(struct qfind *qfind, char **argv)
 	for (; *argv; argv += 2) {
 		words = parse_action(qfind, argv);
 		if (words && argv[words])
-			bad_use("'%s' comes after the action, which is the last", argv[words]);
+			bad_use("'%s' comes after the action, which must be the last", argv[words]);
 		if (words)
 			return;
 		if (!match_is_test(argv[0]))
-			bad_use("'%s' is no test and no action (see qfind --help)", argv[0]);
+			bad_use("unknown test or action '%s' (see qfind --help)", argv[0]);
 		match_parse(&qfind->match, argv[0], value_of(argv));
 	}
 }
@@ -159,7 +159,7 @@ static bool begins_expression(const char *word)
 	return match_is_test(word);
 }
 
-/* Options and paths end where the expression begins: returns how many there are. */
+/* Returns the number of words before the expression: options and paths. */
 static int parse_options(struct qfind *qfind, int argc, char **argv)
 {
 	char *first;
@@ -167,7 +167,7 @@ static int parse_options(struct qfind *qfind, int argc, char **argv)
 
 	while (count < argc && !begins_expression(argv[count]))
 		count++;
-	/* getopt looks at the word after the last option, too */
+	/* getopt also looks at the word after the last option */
 	first = argv[count];
 	argv[count] = NULL;
 	opterr = 0;

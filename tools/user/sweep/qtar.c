@@ -20,14 +20,14 @@ const int exit_trouble = MEMBER_FAILED;
 
 static const char help[] =
 	"usage: qtar -c [OPTION...] [-f ARCHIVE] [-C FOLDER] PATH...\n"
-	"Create a tar archive (pax), with files in the order in which the disk has them. tar\n"
-	"lists and extracts it; extended attributes and ACLs: tar --xattrs\n"
+	"Create a tar archive (pax), with files in the order of their data on the disk. tar\n"
+	"lists and extracts it; for extended attributes and ACLs use tar --xattrs\n"
 	"--xattrs-include='*' -x.\n\n"
 	"  -c, --create           create an archive\n"
-	"  -f, --file ARCHIVE     where to; - and nothing: standard output\n"
-	"  -C, --directory FOLDER the paths that follow are relative to it\n"
-	"  -v, --verbose          list what is archived\n"
-	"      --sort ORDER       name: by name, the same each time; none: as --order\n"
+	"  -f, --file ARCHIVE     archive to write (default, and for -: standard output)\n"
+	"  -C, --directory FOLDER the following paths are relative to FOLDER\n"
+	"  -v, --verbose          list the files archived\n"
+	"      --sort ORDER       name: sort by name, reproducible; none: use --order\n"
 	COMMON_HELP;
 
 enum { OPTION_SORT = OPTION_OWN };
@@ -41,7 +41,7 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-/* A path, or a folder in which the paths that follow are. */
+/* A path, or the folder of the paths that follow (-C). */
 struct operand {
 	const char *text;
 	bool is_folder;
@@ -58,12 +58,12 @@ struct qtar {
 	char *real;
 	bool create;
 	bool by_name;
-	struct stat old;	/* what has the archive's name */
-	struct stat now;	/* what is being written */
+	struct stat old;	/* the existing file with the archive's name */
+	struct stat now;	/* the file being written */
 	enum member_result result;
 };
 
-/* Takes note; returns what ends the walk, if it must end. */
+/* Record the result of a member.  Returns the value for the walk: negative to end it. */
 static int note(struct qtar *qtar, enum member_result result)
 {
 	if (result > qtar->result)
@@ -85,7 +85,7 @@ static const char *path_of(struct platter_entry *entry)
 	return need((void *)platter_path(entry));
 }
 
-/* What is gone was changed, which is less than a failure, unless it was asked for. */
+/* A file that vanished counts as changed, not as failed, unless it is an operand. */
 static int failed(struct platter_entry *entry, int error, void *user)
 {
 	say_cannot("read", entry, error);
@@ -98,7 +98,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_mode;
 }
 
-/* Would the archive be in itself? */
+/* Whether a file is the archive itself. */
 static bool is_archive(const struct qtar *qtar, const struct stat *status)
 {
 	return is_same(&qtar->old, status) || is_same(&qtar->now, status);
@@ -117,9 +117,9 @@ static int write_other(struct qtar *qtar, struct platter_entry *entry,
 }
 
 /*
- * A directory comes behind all that is in it: tar sets its mode and times when
- * it meets something outside, and files that are in the order of the disk would
- * come later.
+ * A directory follows its contents in the archive: tar sets its mode and times
+ * at the first member outside of it, and with files in the order of the disk
+ * more of its contents would follow.
  */
 static int leave(struct platter_entry *entry, void *user)
 {
@@ -139,9 +139,9 @@ static int write_link(struct qtar *qtar, const char *path, const struct linked *
 }
 
 /*
- * One of several names: the first that is written is the file, the others are
- * links to it.  They have the same place on the disk, so their turns come one
- * after the other, and their directories are not left before.
+ * One of several names of a file: the first one is written as the file, the
+ * others as links to it.  They have the same place on the disk, so they follow
+ * each other, and their directories are still open.
  */
 static int file_with_names(struct qtar *qtar, struct platter_entry *entry,
 			   const struct stat *status)
@@ -167,7 +167,7 @@ static int file(struct platter_entry *entry, void *user)
 	if (!status)
 		return failed(entry, errno, user);
 	if (S_ISSOCK(status->st_mode)) {
-		say("'%s' is a socket, which no archive can hold: left out", path_of(entry));
+		say("'%s' is a socket, which an archive cannot contain: left out", path_of(entry));
 		return PLATTER_NO;
 	}
 	if (is_archive(qtar, status)) {
@@ -179,7 +179,7 @@ static int file(struct platter_entry *entry, void *user)
 	return S_ISREG(status->st_mode) ? PLATTER_YES : write_other(qtar, entry, status);
 }
 
-/* A file, or a link to it if it was written under another name. */
+/* Write a file, or a link to it if it was written under another name. */
 static int write_file(struct qtar *qtar, int fd, const char *path, const struct stat *status)
 {
 	struct linked *linked;
@@ -222,7 +222,7 @@ static void __attribute__((noreturn)) cannot_create(const struct qtar *qtar)
 	exit(MEMBER_FAILED);
 }
 
-/* A device or FIFO is written to; a file is replaced when it is complete. */
+/* Write to an existing device or FIFO; replace an existing file when the archive is complete. */
 static int open_archive(struct qtar *qtar)
 {
 	char *real, *copy;
@@ -248,7 +248,7 @@ static int open_archive(struct qtar *qtar)
 	return qtar->output.fd;
 }
 
-/* An archive of which nothing is missing has its name; mode as open() would have given it. */
+/* Give the complete archive its name, with the mode that open() would have set. */
 static void end_archive(struct qtar *qtar)
 {
 	char *copy;
@@ -287,7 +287,7 @@ static void parse_sort(struct qtar *qtar, const char *text)
 {
 	qtar->by_name = !strcmp(text, "name");
 	if (!qtar->by_name && strcmp(text, "none"))
-		bad_use("--sort: no order '%s'; there are name and none", text);
+		bad_use("--sort: unknown order '%s': use name or none", text);
 }
 
 static void parse(struct qtar *qtar, int argc, char **argv)
@@ -295,7 +295,7 @@ static void parse(struct qtar *qtar, int argc, char **argv)
 	int option;
 
 	opterr = 0;
-	/* '-': in their order, as -C is about what follows */
+	/* '-': keep the order of options and paths, since -C applies to the paths after it */
 	while ((option = getopt_long(argc, argv, "-:" COMMON_SHORT "cf:C:",
 				     long_options, NULL)) != -1)
 		switch (option) {
@@ -328,14 +328,14 @@ static void check(const struct qtar *qtar)
 	for (size_t i = 0; i < qtar->nr_operands; i++)
 		paths |= !qtar->operands[i].is_folder;
 	if (!qtar->create)
-		bad_use("-c is missing: qtar creates archives only; tar lists and extracts them");
+		bad_use("-c is missing: qtar only creates archives; use tar to list and extract them");
 	if (!paths)
 		bad_use("no path to archive (see qtar --help)");
 	if (!qtar->archive && isatty(STDOUT_FILENO))
-		bad_use("an archive is nothing for a terminal: -f FILE is missing");
+		bad_use("refusing to write an archive to a terminal: use -f FILE");
 }
 
-/* Returns false if it makes no sense to go on. */
+/* Returns false if the program cannot continue. */
 static bool archive_paths(struct qtar *qtar, const char *const *paths, size_t count)
 {
 	int result = platter_walk(paths, count, &qtar->common.walk);
@@ -357,7 +357,7 @@ static bool change_folder(struct qtar *qtar, const char *folder)
 	return false;
 }
 
-/* Paths up to the next folder are one walk. */
+/* Walk the paths up to the next -C at once. */
 static void archive_operands(struct qtar *qtar)
 {
 	const char **paths = need(calloc(qtar->nr_operands, sizeof(*paths)));

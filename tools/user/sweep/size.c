@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Amounts of bytes as people write them. */
+/* Parse and print sizes in bytes. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <errno.h>
@@ -52,7 +52,7 @@ void size_to_text(uint64_t bytes, char text[SIZE_TEXT])
 		snprintf(text, SIZE_TEXT, "%llu", (unsigned long long)bytes);
 		return;
 	}
-	/* less than 10 of the unit, which is no more than 2^60 */
+	/* less than 10 units, and the unit is at most 2^60 */
 	tenths = bytes / unit < 10 ? round_up(bytes % unit * 10, unit) + bytes / unit * 10 : 100;
 	if (tenths < 100)
 		snprintf(text, SIZE_TEXT, "%u.%u%c", (unsigned int)tenths / 10,

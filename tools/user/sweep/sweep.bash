@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# bash completion of qdu(1), qfind(1), qtar(1) and qcp(1); needs no other file.
+# bash completion for qdu(1), qfind(1), qtar(1) and qcp(1); works without the bash-completion package.
 # shellcheck shell=bash
 
 _sweep_options() {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The walk.  Entries of directories wait in one queue for their inodes to be
- * looked at (pass 1), files whose data is wanted in another for their data to
- * be read (pass 2).  Directories that are to be read but not yet are a stack:
- * in the orders of one directory at a time, all; in the others, those found
- * while the memory is full.  So with little memory the walk goes depth first,
- * and what it knows is read before it goes on.
+ * read (pass 1), selected files in another for their data to be read (pass 2).
+ * Directories that have to wait are on a stack: in the orders of one directory
+ * at a time, all of them; in the others, those found while the memory is full.
+ * So with little memory the walk goes depth first, and reads the entries that it
+ * has before it collects more.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -22,13 +22,13 @@
 #include "order.h"
 #include "platter.h"
 
-/* At a time, of a directory; little when memory is nearly full. */
+/* Bytes read from a directory at a time; few if memory is nearly full. */
 #define READ_BYTES 32768
 #define LEAST_READ_BYTES 1024
-/* What is read becomes a few times larger. */
+/* Entries take several times more memory than in the directory. */
 #define READ_PART 4
 
-/* What malloc adds, and what it rounds up to. */
+/* Overhead and alignment of malloc. */
 #define MALLOC_ROUND 16
 
 struct device {
@@ -50,7 +50,7 @@ struct walk {
 	uint64_t sequence;
 	size_t bytes;			/* of items and directories */
 	size_t limit;
-	int result;			/* not 0: the walk ends */
+	int result;			/* nonzero: the walk ends */
 	bool serving;			/* @entries are in use */
 	char entries[READ_BYTES] __attribute__((aligned(8)));
 };
@@ -76,7 +76,7 @@ static bool is_full(const struct walk *walk)
 	return !bytes_left(walk);
 }
 
-/* An answer of a callback: may it be taken?  A negative one ends the walk. */
+/* Evaluate the return value of a callback; a negative one ends the walk. */
 static bool answer(struct walk *walk, int said)
 {
 	if (said < 0 && !walk->result)
@@ -92,7 +92,7 @@ static void out_of_memory(struct walk *walk)
 
 /* --- devices --------------------------------------------------------------- */
 
-/* The number of a device in this walk; @fd is on it. */
+/* The index of a device in this walk; @fd is a file on it. */
 static uint32_t device_number(struct walk *walk, int fd, dev_t dev)
 {
 	enum platter_order order = walk->options->order;
@@ -151,7 +151,7 @@ static void report(struct walk *walk, struct platter_entry *entry, int error)
 		answer(walk, options->error(entry, error, options->user));
 }
 
-/* A reference less; the last one of a directory is one of its parent as well. */
+/* Drop a reference; the last one of a directory drops one of its parent. */
 static void put_directory(struct walk *walk, struct directory *directory)
 {
 	const struct platter_options *options = walk->options;
@@ -185,7 +185,7 @@ static void push(struct walk *walk, struct queue *queue, struct item *item)
 	free_item(walk, item);
 }
 
-/* By what an inode is sorted. */
+/* The sort key of an inode. */
 static uint64_t inode_key(enum platter_order order, uint64_t ino, uint64_t sequence)
 {
 	switch (order) {
@@ -199,7 +199,7 @@ static uint64_t inode_key(enum platter_order order, uint64_t ino, uint64_t seque
 	}
 }
 
-/* NULL: there is no memory, and the walk ends. */
+/* Returns NULL, and ends the walk, if out of memory. */
 static struct item *make_item(struct walk *walk, struct directory *parent, uint32_t device,
 			      const char *name, uint64_t ino, unsigned char type)
 {
@@ -290,7 +290,7 @@ static size_t bytes_to_read(const struct walk *walk)
 	return bytes < READ_BYTES ? bytes : READ_BYTES;
 }
 
-/* As many as there is room for; an error, or what does not fit, is left to the next time. */
+/* Read as many entries as fit; an error, or the rest, is left to the next call. */
 static ssize_t read_entries(struct walk *walk, int fd, bool *is_end)
 {
 	size_t size = bytes_to_read(walk), bytes = 0;
@@ -306,10 +306,11 @@ static ssize_t read_entries(struct walk *walk, int fd, bool *is_end)
 }
 
 /*
- * Read a directory to its end, or until memory is full: at least a little, or
- * nothing would ever be done.  Where nothing is sorted, nothing waits for its
- * turn if all that is left was read at a time.  If it was not, callbacks must
- * wait: what they make in the directory would be found, perhaps without end.
+ * Read a directory to its end, or until memory is full, but at least a few
+ * entries, so that the walk makes progress.  If nothing is sorted and the rest of
+ * the directory was read at once, its entries are served immediately.  Otherwise
+ * callbacks must wait: the walk would find files that they create in the
+ * directory, possibly without end.
  */
 static void read_directory(struct walk *walk, struct directory *directory)
 {
@@ -353,7 +354,7 @@ static bool may_enter(const struct walk *walk, const struct directory *parent,
 	       parent->dev == status->st_dev;
 }
 
-/* In the orders of the whole tree at once, else when those before it, or that it is in, are done. */
+/* Enter at once in the orders of the whole tree, else after the directories before and above it. */
 static void read_when_due(struct walk *walk, struct directory *directory)
 {
 	if (is_whole_tree(order_of(walk, directory->device)) && !is_full(walk) && !walk->serving) {
@@ -421,7 +422,7 @@ static uint64_t data_key(struct walk *walk, struct platter_entry *entry, const s
 		return inode_key(order, item->ino, item->sequence);
 	if (entry->type != DT_REG)
 		return key;
-	/* that it cannot be opened, who reads it will be told */
+	/* the caller gets the error when it opens the file */
 	fd = platter_open(entry);
 	if (fd < 0)
 		return key;
@@ -430,7 +431,7 @@ static uint64_t data_key(struct walk *walk, struct platter_entry *entry, const s
 	return key;
 }
 
-/* Returns whether its data is to be read. */
+/* Returns whether the data of the file is to be read. */
 static bool serve_file(struct walk *walk, struct platter_entry *entry)
 {
 	const struct platter_options *options = walk->options;
@@ -510,8 +511,8 @@ static struct directory *take_directory(struct walk *walk)
 }
 
 /*
- * Returns whether the data that is known is to be read before the next
- * directory: it is, unless that is of the same sweep.
+ * Returns whether to read the data of the files found before the next directory:
+ * yes, unless that belongs to the same sweep.
  */
 static bool read_directories(struct walk *walk)
 {
@@ -586,7 +587,7 @@ static void add_operand(struct walk *walk, const char *path)
 		close(fd);
 }
 
-/* What is left when a callback has ended the walk. */
+/* Free the rest after a callback has ended the walk. */
 static void give_up(struct walk *walk)
 {
 	struct item *item;

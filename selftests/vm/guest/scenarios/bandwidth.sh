@@ -213,7 +213,7 @@ scenario_streams_come_and_go_while_everything_changes()
 scenario_streams_on_a_drive_that_queues()
 {
 	STREAMS=()
-	rotating disk rot/queue=rpo
+	rotating disk rot/sched=rpo
 	choose disk cfq
 	streams disk 3
 	sleep "$(amount 5 2)"

@@ -25,7 +25,7 @@ rotating_off()
 	# shellcheck disable=SC2034 # lib.sh cleans up by it
 	DISKS=("$name")
 	null_disk "$name" size=256 memory_backed=1 hw_queue_depth=32 max_sectors=1024 \
-		rot/model=1 rot/rpm=15000 rot/seek_track_us=100 rot/head_switch_us=100 \
+		irqmode=3 rot/rpm=15000 rot/seek_track_us=100 rot/head_switch_us=100 \
 		rot/seek_avg_us=1000 rot/cache_kb=4096 "$@" ||
 		skip "null_blk makes no such disk"
 }
@@ -138,7 +138,7 @@ scenario_rotating_removed_under_load()
 
 	for ((i = 0; i < $(amount 8 2); i++)); do
 		rotating disk submit_queues=2 rot/write_back=$((i & 1)) \
-			rot/seek_avg_us=10000 rot/queue="$( ((i & 2)) && echo fcfs || echo rpo)"
+			rot/seek_avg_us=10000 rot/sched="$( ((i & 2)) && echo fcfs || echo rpo)"
 		load disk
 		if ((i & 1)); then
 			remove disk
@@ -152,7 +152,7 @@ scenario_rotating_removed_under_load()
 scenario_rotating_commands_time_out()
 {
 	rotating disk hw_queue_depth=64 rot/seek_avg_us=1000000 \
-		rot/seek_track_us=100000 rot/queue=fcfs rot/head_switch_us=0
+		rot/seek_track_us=100000 rot/sched=fcfs rot/head_switch_us=0
 	queue disk io_timeout 1000
 	# 32 reads of about a second each: most of them wait for too long.
 	fio --output="$TMP/fio" --name=r --filename=/dev/disk --direct=1 \

@@ -57,7 +57,7 @@ scenario_blkviz_records_by_tracefs()
 		fail "blkviz record failed"
 	}
 	cat "$TMP/said"
-	grep -q 'events of tracefs (raw_syscalls' "$TMP/said" || fail "it does not say which"
+	grep -q 'tracefs events (raw_syscalls' "$TMP/said" || fail "it does not print which events"
 	tracefs_left_nothing
 	[ -s "$TMP/recorded.tracefs" ] || fail "no events"
 	! grep -aq 'enter vfs_read' "$TMP"/recorded.blktrace.* ||

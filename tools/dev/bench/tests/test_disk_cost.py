@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is divided by what, for which kernel; and that a guest really plays the loads."""
+"""Commands per CPU time by kernel; and a guest that runs the loads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tools.testbed.lab.run.features import Features
 from tools.testbed.vm import uml
 
 READS = Load("reads", 10, ["random=1 size=4096", "size=65536"])
-DISK = {"rot/model": "1", "size": "1024", "rot/rpm": "7200", "rot/write_kb": "8192"}
+DISK = {"irqmode": "3", "size": "1024", "rot/rpm": "7200", "rot/write_kb": "8192"}
 
 
 def test_commands_are_divided_by_the_median_and_compared_with_the_first_kernel() -> None:
@@ -41,7 +41,7 @@ def test_kernel_gets_the_attributes_that_it_has() -> None:
     assert error.value.code == 2
 
 
-def test_each_process_has_its_places_on_the_whole_disk() -> None:
+def test_each_process_uses_the_whole_disk() -> None:
     lines = disk_cost.job(READS, DISK, 5).splitlines()
     assert "write /sys/block/rot0/queue/scheduler none" in lines
     assert "duration_ns 5" in lines
@@ -49,7 +49,7 @@ def test_each_process_has_its_places_on_the_whole_disk() -> None:
                           "stream direct=1 size=65536 seed=2 regions=0:1073741824"]
 
 
-def test_kernels_take_turns_and_what_is_no_load_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_run_in_turn_and_the_boot_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[str] = []
 
     def played(guests: uml.Guests, _load: Load, _disk: dict[str, str], duration_ns: int) -> tuple[int, float]:
@@ -67,23 +67,23 @@ def test_kernels_take_turns_and_what_is_no_load_is_not_counted(monkeypatch: pyte
     assert costs["/bin/ls"].cpu_s == pytest.approx([5, 5], abs=1e-6)
 
 
-def test_what_is_waited_for_costs_time_and_runs_on_one_cpu() -> None:
+def test_child_processes_cost_time_and_run_on_one_cpu() -> None:
     allowed, before, begin = os.sched_getaffinity(0), disk_cost.cpu_s(), time.monotonic()
     with disk_cost.one_cpu():
-        said = subprocess.run(["sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; nproc"],
+        output = subprocess.run(["sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; nproc"],
                               check=True, capture_output=True, text=True).stdout
-    assert said == "1\n"
+    assert output == "1\n"
     assert 0 < disk_cost.cpu_s() - before <= time.monotonic() - begin + 0.1
     assert os.sched_getaffinity(0) == allowed
 
 
-def test_unknown_disk_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_disk_is_an_error_of_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["disk", "--disk", "floppy"]) == 2
     assert "no preset 'floppy'" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not uml.IMAGE.is_file(), reason="no User-Mode Linux: `make uml` builds it")
-def test_guest_plays_every_load() -> None:
+def test_guest_runs_every_load() -> None:
     done = subprocess.run([TOOLS / "dev/bench/bench", "disk", "--repeats", "1", "--scale", "0.01", "--json"],
                           check=True, capture_output=True, text=True)
     costs = {load: Cost(found["commands"], found["cpu_s"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Of /proc/lock_stat the line of a scheduler's lock counts, whatever lines stand beside it."""
+"""Only the line of the scheduler's lock in /proc/lock_stat counts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from tools.base.cli import ToolError
 from tools.dev.bench import lock
 
-# The columns are those of the kernel's, without its blanks.
+# The columns of the kernel, without their alignment.
 STAT = """\
 lock_stat version 0.4
               class name    con-bounces    contentions   waittime-min ...
@@ -21,7 +21,7 @@ lock_stat version 0.4
 """
 
 
-def test_a_lock_has_the_figures_of_its_line() -> None:
+def test_a_lock_has_the_values_of_its_line() -> None:
     found = lock.held(STAT.splitlines(), "&cfqd->lock", 1000)
     assert found == lock.Held(1000, 2000, 120, waited=480.0, held=9000.0, longest=75.5)
     assert found.row() == ["1000", "2.00", "6.0", "9.00", "0.48", "75.5"]

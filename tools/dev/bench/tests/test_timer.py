@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Of all timers in a trace only the disk's runs count, from their entry to their exit."""
+"""Only the runs of the disk's timer count, from entry to exit."""
 
 from __future__ import annotations
 

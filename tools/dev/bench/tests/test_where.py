@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What `bench where` makes of a disassembled kernel and of QEMU's log; boots nothing."""
+"""`bench where` counts from a disassembled kernel and QEMU's log; no kernel is booted."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def trace(address: int) -> str:
     return f"Trace 0: 0x7f54c25240c0 [0000000000000000/{address:016x}/0040c2b0/ff020200] \n"
 
 
-def test_a_piece_ends_with_its_branch() -> None:
-    known = where.pieces(DISASSEMBLED.splitlines())
+def test_a_block_ends_with_its_branch() -> None:
+    known = where.blocks(DISASSEMBLED.splitlines())
     assert known[0xFFFFFFFF81000000] == ("first", 3)
-    assert known[0xFFFFFFFF81000001] == ("first", 2)  # what jumps into its middle runs the rest
+    assert known[0xFFFFFFFF81000001] == ("first", 2)  # a jump into its middle runs the rest
     assert known[0xFFFFFFFF81000009] == ("first", 2)
     assert known[0xFFFFFFFF81000010] == ("second", 2)
     assert known[0xFFFFFFFF81000014] == ("second", 1)
 
 
-def test_instructions_are_counted_each_time_that_a_piece_is_run() -> None:
-    known = where.pieces(DISASSEMBLED.splitlines())
+def test_instructions_are_counted_each_time_that_a_block_runs() -> None:
+    known = where.blocks(DISASSEMBLED.splitlines())
     log = [trace(0xFFFFFFFF81000000), trace(0xFFFFFFFF81000010), trace(0xFFFFFFFF81000014),
            trace(0xFFFFFFFF81000009), trace(0xFFFFFFFF81000010), "Stopped execution of TB chain\n",
            trace(0x401000)]  # of the program, which is not counted

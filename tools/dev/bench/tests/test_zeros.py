@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What zeros take is said by a guest that came to its end, and by no other."""
+"""The memory of zeros is reported only by a guest that has written all files."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tools.dev.bench import cli, zeros
 
 
 def test_memory_is_compared_with_what_was_available_before_the_file_system() -> None:
-    assert zeros.taken("@ 500000\nmkfs says\n@ 489760\n@ 479520\n") == {"empty_mib": 10.0, "full_mib": 20.0}
+    assert zeros.taken("@ 500000\nmkfs output\n@ 489760\n@ 479520\n") == {"empty_mib": 10.0, "full_mib": 20.0}
 
 
-def test_guest_that_ran_into_an_error_gives_its_last_words() -> None:
-    with pytest.raises(ToolError, match="it said last: dd: error writing"):
+def test_last_output_of_a_guest_that_failed_is_in_the_error() -> None:
+    with pytest.raises(ToolError, match="its last output: dd: error writing"):
         zeros.taken("@ 500000\n@ 489760\ndd: error writing '/tmp/fs/1': No space left on device\n")
-    with pytest.raises(ToolError, match="it said last: nothing"):
+    with pytest.raises(ToolError, match="its last output: nothing"):
         zeros.taken("")
 
 

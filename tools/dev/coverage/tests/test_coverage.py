@@ -70,7 +70,7 @@ def reasons(tmp_path: Path, *lines: str) -> Path:
     return path
 
 
-def test_what_the_kernel_complains_of_during_kunit_is_told(
+def test_warning_of_the_kernel_during_kunit_is_reported(
         tool: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     build = tool.OUT / "uml"
     build.mkdir()
@@ -79,10 +79,10 @@ def test_what_the_kernel_complains_of_during_kunit_is_told(
     monkeypatch.setitem(tool.PARTS, "kunit", part)
     monkeypatch.setattr(tool, "run_tests", lambda *_args: 0)
     monkeypatch.setattr(tool, "read_counts", lambda _build, _folder, trace: trace)
-    for said, told in (("all is well", False), ("WARNING: possible circular locking", True)):
-        (build / "test.log").write_text(f"[    1.000000] {said}\n")
+    for line, reported in (("all is well", False), ("WARNING: possible circular locking", True)):
+        (build / "test.log").write_text(f"[    1.000000] {line}\n")
         tool.run_part("kunit")
-        assert (f"the kernel says: [    1.000000] {said}" in capsys.readouterr().err) == told
+        assert (f"the kernel reports: [    1.000000] {line}" in capsys.readouterr().err) == reported
 
 
 def test_lines_that_the_queue_does_not_add_are_left_out(tool: ModuleType, tmp_path: Path) -> None:
@@ -130,10 +130,10 @@ def test_what_has_no_reason_is_named_and_fails(
     (tmp_path / "reasons.toml").write_text("")
     monkeypatch.setattr(tool, "REASONS", tmp_path / "reasons.toml")
     assert report(tool) == 1
-    said = capsys.readouterr()
-    assert f"{CFQ}:3: one: 'if (a)' is not covered" in said.err
-    assert f"{CFQ}:5: one: 'return 0;' is not covered" in said.err
-    assert "| one | `if (a)` | 1 of 2 | **no reason** |" in said.out
+    output = capsys.readouterr()
+    assert f"{CFQ}:3: one: 'if (a)' is not covered" in output.err
+    assert f"{CFQ}:5: one: 'return 0;' is not covered" in output.err
+    assert "| one | `if (a)` | 1 of 2 | **no reason** |" in output.out
 
 
 def test_what_has_a_reason_is_no_failure(
@@ -152,7 +152,7 @@ def test_a_reason_without_its_branch_fails(
         capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(tool, "REASONS", reasons(tmp_path, "if (a)", "return 0;", "return 1;"))
     assert report(tool) == 1
-    assert "'return 1;' is covered, or gone" in capsys.readouterr().err
+    assert "'return 1;' is covered, or does not exist" in capsys.readouterr().err
 
 
 def test_without_all_parts_nothing_is_judged(
@@ -161,9 +161,9 @@ def test_without_all_parts_nothing_is_judged(
     monkeypatch.setattr(tool, "REASONS", reasons(tmp_path, "if (a)"))
     (tool.OUT / "soak.json").unlink()
     assert report(tool, "--json") == 0
-    said = capsys.readouterr()
-    assert "not all parts were run: without soak" in said.err
-    assert json.loads(said.out)["files"][CFQ]["lines"] == 3
+    output = capsys.readouterr()
+    assert "not all parts have run: without soak" in output.err
+    assert json.loads(output.out)["files"][CFQ]["lines"] == 3
 
 
 def test_page_of_a_part_of_the_tests_is_not_written(
@@ -221,7 +221,7 @@ def test_an_unknown_part_is_refused(coverage: ModuleType, capsys: pytest.Capture
     with pytest.raises(SystemExit) as ended:
         coverage.main(["--only", "nothing"])
     assert ended.value.code == 2
-    assert "no part nothing: there are kunit, lab" in capsys.readouterr().err
+    assert "no part nothing; known: kunit, lab" in capsys.readouterr().err
 
 
 def test_interrupted_tests_end_what_they_started(tmp_path: Path) -> None:

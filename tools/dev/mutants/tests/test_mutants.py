@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The table is that of today's sources; what the command makes of tests that hear a fault, or do not."""
+"""The table matches the sources; results of killers that detect a mutant, or do not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KUNIT = ("block/cfq-iosched-test.c", "drivers/block/null_blk/rot_test.c")
 ENTRY = """\
 [[project]]
 name = "one"
-what = "a fault"
+what = "a bug"
 file = "file"
 old = "good"
 new = "bad"
@@ -39,9 +39,9 @@ def kernel_text(name: str) -> str:
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_old_text_is_there_exactly_once(mutant: Mutant) -> None:
+def test_old_text_occurs_exactly_once(mutant: Mutant) -> None:
     text = kernel_text(mutant.file) if mutant.kernel else (ROOT / mutant.file).read_text()
-    assert mutant.planted(text) != text
+    assert mutant.injected(text) != text
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
@@ -57,35 +57,35 @@ def test_killers_exist(mutant: Mutant) -> None:
 
 
 def test_killers_of_pytest_are_collected_together() -> None:
-    """As they are run together without a fault: each by its parameters, beside the others' conftest.py."""
+    """All killers are collected together, with their parameters, as they run without a mutant."""
     tests = dict.fromkeys(killer for mutant in MUTANTS for killer in mutant.killers if PYTEST in killer)
     done = subprocess.run([BUILD / "venv/bin/pytest", "-q", "-c", ROOT / "tools/pyproject.toml", "--rootdir", ROOT,
                            "--collect-only", *tests], cwd=ROOT, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
 
 
-def test_table_has_faults_of_every_part() -> None:
+def test_table_has_mutants_of_every_part() -> None:
     files = [mutant.file for mutant in MUTANTS]
     assert len(files) >= 24
-    for part in ("block/cfq-iosched", "drivers/block/null_blk/rot_disk.c", "kernel/trace/blktrace.c",
+    for part in ("block/cfq-iosched", "drivers/block/null_blk/rot_model.c", "kernel/trace/blktrace.c",
                  "tools/user/bwctl/", "tools/user/blkviz/", "tools/testbed/lab/run/expect.py",
-                 "tools/testbed/lab/run/stats.py", "tools/testbed/soak/judge.py"):
+                 "tools/testbed/lab/run/stats.py", "tools/testbed/soak/invariants.py"):
         assert any(file.startswith(part) for file in files), part
 
 
-@pytest.mark.parametrize(("change", "says"), [
-    (("old = ", "older = "), "mutant one: it has name, what, file"),
-    (('"tests/test.py::test_one"', ""), "mutant one: nothing has to hear it"),
+@pytest.mark.parametrize(("change", "message"), [
+    (("old = ", "older = "), "mutant one: required are name, what, file"),
+    (('"tests/test.py::test_one"', ""), "mutant one: it has no killers"),
     (("test.py::test_one", "test.py"), "'tests/test.py' is neither FILE::TEST nor"),
     (("tests/test.py::test_one", "suite.case"), "'suite.case' is neither"),
-    (("[[project]]", "[[other]]"), "no kind of mutant: other"),
-    (("[[project]]", ENTRY + "[[project]]"), "more than one mutant is named one"),
+    (("[[project]]", "[[other]]"), "unknown kind of mutant: other"),
+    (("[[project]]", ENTRY + "[[project]]"), "several mutants are named one"),
     (('"bad"', '"bad'), "mutants.toml: "),
 ])
-def test_bad_table_is_refused(tmp_path: Path, change: tuple[str, str], says: str) -> None:
+def test_bad_table_is_refused(tmp_path: Path, change: tuple[str, str], message: str) -> None:
     path = tmp_path / "mutants.toml"
     path.write_text(ENTRY.replace(*change))
-    with pytest.raises(ToolError, match=re.escape(says)) as raised:
+    with pytest.raises(ToolError, match=re.escape(message)) as raised:
         table.read(path)
     assert raised.value.code == EXIT_USAGE
 
@@ -97,16 +97,16 @@ def test_mutant_that_does_not_exist_is_refused() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "good and good"])
-def test_text_that_is_not_there_once_makes_the_table_stale(text: str) -> None:
+def test_text_that_does_not_occur_once_is_refused(text: str) -> None:
     with pytest.raises(ToolError, match=f"mutant one: its old text is {text.count('good')} times in file"):
-        mutant().planted(text)
+        mutant().injected(text)
 
 
 # --- trees ---
 
 
 def mutant(*names: str, every: bool = False) -> Mutant:
-    return Mutant("one", "a fault", "file", "good", "bad", names or ("a.py::test_a",), every)
+    return Mutant("one", "a bug", "file", "good", "bad", names or ("a.py::test_a",), every)
 
 
 @pytest.fixture
@@ -119,8 +119,8 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / "link").symlink_to("file")
     (root / "test_file.py").write_text(
         "import pathlib, pytest\n"
-        "def test_hears(): assert pathlib.Path('file').read_text() == 'good\\n'\n"
-        "def test_deaf(): pass\n"
+        "def test_detects(): assert pathlib.Path('file').read_text() == 'good\\n'\n"
+        "def test_misses(): pass\n"
         "def test_fails(): assert False\n"
         "def test_skips(): pytest.skip('never')\n")
     subprocess.run(["git", "init", "-q", root], check=True)
@@ -135,10 +135,10 @@ def run(names: list[str], every: bool = False) -> cli.Result:
     return cli.try_all(mutants)[0]
 
 
-def test_fault_is_planted_in_a_copy_and_gone_afterwards(tree: Path) -> None:
+def test_mutant_is_injected_into_a_copy_and_removed_afterwards(tree: Path) -> None:
     trees.copy_project()
     assert (tree / "link").is_symlink()
-    with pytest.raises(KeyboardInterrupt), trees.planted(mutant()):
+    with pytest.raises(KeyboardInterrupt), trees.injected(mutant()):
         assert (tree / "file").read_text() == "bad\n"
         assert (tree.parents[1] / "project/file").read_text() == "good\n"
         raise KeyboardInterrupt
@@ -171,8 +171,8 @@ def test_kernel_of_the_copy_follows_the_commit(tmp_path: Path, monkeypatch: pyte
         commit(text)
         trees.check_out_kernel(linux)
         assert (trees.LINUX / "file").read_text() == text
-        (trees.LINUX / "file").write_text("a fault that an interrupted run left")
-    # the tree was made anew: what the copy belonged to is gone
+        (trees.LINUX / "file").write_text("a mutant of an interrupted run")
+    # a new tree: the repository of the worktree does not exist any more
     (trees.LINUX / ".git").write_text("gitdir: /nowhere\n")
     trees.check_out_kernel(linux)
     assert (trees.LINUX / "file").read_text() == "two"
@@ -181,44 +181,45 @@ def test_kernel_of_the_copy_follows_the_commit(tmp_path: Path, monkeypatch: pyte
 # --- killers, with pytest itself ---
 
 
-def test_first_killer_that_hears_it_is_enough(tree: Path) -> None:
-    result = run(["deaf", "hears"])
-    assert (result.killed_by, result.problem) == (["test_file.py::test_hears"], "")
+def test_first_killer_that_detects_it_is_enough(tree: Path) -> None:
+    result = run(["misses", "detects"])
+    assert (result.killed_by, result.problem) == (["test_file.py::test_detects"], "")
     assert result.seconds > 0
     assert (tree / "file").read_text() == "good\n"
 
 
-def test_fault_that_nobody_hears_has_survived(tree: Path) -> None:
-    result = run(["deaf"])
-    assert result.problem == "survived test_file.py::test_deaf"
+def test_mutant_that_no_test_detects_has_survived(tree: Path) -> None:
+    result = run(["misses"])
+    assert result.problem == "survived test_file.py::test_misses"
     assert "survived" in cli.show([result])
 
 
-def test_where_each_must_hear_it_one_is_not_enough(tree: Path) -> None:
-    result = run(["deaf", "hears"], every=True)
-    assert result.killed_by == ["test_file.py::test_hears"]
-    assert result.problem == "survived test_file.py::test_deaf"
+def test_with_every_one_killer_is_not_enough(tree: Path) -> None:
+    result = run(["misses", "detects"], every=True)
+    assert result.killed_by == ["test_file.py::test_detects"]
+    assert result.problem == "survived test_file.py::test_misses"
 
 
-@pytest.mark.parametrize(("name", "says"), [
-    ("fails", "fails without a fault: test_file.test_fails"), ("skips", "0 of 1 killers run without a fault, 1 are"),
+@pytest.mark.parametrize(("name", "message"), [
+    ("fails", "fails without a mutant: test_file.test_fails"),
+    ("skips", "0 of 1 killers pass without a mutant, 1 skipped"),
     ("none", "pytest cannot run test_file.py::test_none"),
 ])
-def test_killer_that_proves_nothing_is_refused(tree: Path, name: str, says: str) -> None:
-    with pytest.raises(ToolError, match=re.escape(says)):
+def test_killer_that_proves_nothing_is_refused(tree: Path, name: str, message: str) -> None:
+    with pytest.raises(ToolError, match=re.escape(message)):
         run([name])
 
 
 def test_text_that_is_gone_ends_the_run_before_anything_is_run(tree: Path) -> None:
     (tree.parents[1] / "project/file").write_text("other\n")
     with pytest.raises(ToolError, match="mutant one: its old text is 0 times in file"):
-        run(["hears"])
+        run(["detects"])
 
 
-def test_killer_that_does_not_end_has_heard_it(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killer_that_does_not_end_has_detected_it(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trees.copy_project()
     monkeypatch.setattr(killers, "LIMIT_S", 0.01)
-    assert killers.run(["test_file.py::test_deaf"], trees.OUT / "log").failures == ["no end"]
+    assert killers.run(["test_file.py::test_misses"], trees.OUT / "log").failures == ["timeout"]
 
 
 # --- the command ---
@@ -236,8 +237,8 @@ def test_kernel_that_does_not_build_is_a_problem_and_the_rest_is_run(
     two = [Mutant("kernel", "", "file", "good", "bad", ("s.c",), kernel="um-kunit"), mutant()]
     monkeypatch.setattr(table, "read", lambda: two)
     monkeypatch.setattr(cli, "prepare", lambda _mutants: None)
-    monkeypatch.setattr(killers, "refuse_deaf", lambda _mutants, _log: None)
-    monkeypatch.setattr(killers, "run", lambda _killers, _log: Count(failures=["heard"]))
+    monkeypatch.setattr(killers, "check_without_mutant", lambda _mutants, _log: None)
+    monkeypatch.setattr(killers, "run", lambda _killers, _log: Count(failures=["detected"]))
 
     def build(_flavour: str) -> None:
         raise ToolError("build uml: error: no")

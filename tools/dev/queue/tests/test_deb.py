@@ -130,8 +130,8 @@ def test_without_any_the_plain_one_is_taken_and_told(
 
 @pytest.mark.parametrize(("text", "told"), [
     (None, "no such file; set CONFIG= to a kernel configuration"),
-    ("CONFIG_ARM64=y\n", "is no configuration of an x86-64 kernel; set CONFIG= to one"),
-    ("# CONFIG_X86_64=y\n", "is no configuration of an x86-64 kernel; set CONFIG= to one"),
+    ("CONFIG_ARM64=y\n", "not a configuration of an x86-64 kernel; set CONFIG= to one"),
+    ("# CONFIG_X86_64=y\n", "not a configuration of an x86-64 kernel; set CONFIG= to one"),
 ])
 def test_a_configuration_that_cannot_be_used_is_told_at_once(
         ready: Queue, tmp_path: Path, text: str | None, told: str) -> None:
@@ -170,13 +170,13 @@ def test_a_build_that_fails_is_told_by_its_error(
         ready: Queue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BREAK", "1")
     assert ready.fails("deb", "--config", config(tmp_path)) == \
-        "queue deb: build deb: a.c:3:1: error: no (all of it in build/deb/build.log)"
+        "queue deb: build deb: a.c:3:1: error: no (full output: build/deb/build.log)"
 
 
 def test_a_build_without_packages_is_told(
         ready: Queue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMPTY", "1")
-    assert "build/deb: the build left no package of the kernel; see build/deb/build.log" in \
+    assert "build/deb: the build made no package of the kernel; see build/deb/build.log" in \
         ready.fails("deb", "--config", config(tmp_path))
 
 

@@ -45,7 +45,7 @@ def test_the_last_fragment_that_names_an_option_decides(tmp_path: Path) -> None:
 
 
 def test_a_line_that_is_no_option_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ToolError, match="'CONFIG_A' is no configuration option"):
+    with pytest.raises(ToolError, match="'CONFIG_A' is not a configuration option"):
         kernel.lost_options("", [fragment(tmp_path, "a.config", "CONFIG_A\n")])
 
 

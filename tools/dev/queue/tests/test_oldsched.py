@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""patches/oldsched: exported from a branch on the queue, checked on top of it, and no part of it."""
+"""patches/oldsched: exported from a branch based on the queue, checked on top of it, and not part of it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_export_writes_the_branch(on_a_branch: Queue) -> None:
     assert "patches/oldsched: 1 patches, 1 of them changed" in on_a_branch.works("export")
     assert [path.name for path in folder(on_a_branch).iterdir()] == ["0001-block-three.patch"]
     assert (on_a_branch.root / "series").read_text() == series
-    assert "patches/oldsched: 1 patches, all as they were" in on_a_branch.works("export")
+    assert "patches/oldsched: 1 patches, none changed" in on_a_branch.works("export")
 
 
 def test_a_patch_that_is_gone_from_the_branch_goes(on_a_branch: Queue) -> None:
@@ -73,7 +73,7 @@ def test_a_branch_on_another_head_is_left(on_a_branch: Queue) -> None:
     on_a_branch.works("export")
     before = (folder(on_a_branch) / "0001-block-three.patch").read_bytes()
     on_a_branch.commit("block: four", {"block/four.c": "int four;\n"})
-    assert "patches/oldsched: left as it is" in on_a_branch.works("export")
+    assert "patches/oldsched: not changed" in on_a_branch.works("export")
     assert (folder(on_a_branch) / "0001-block-three.patch").read_bytes() == before
 
 
@@ -81,7 +81,7 @@ def test_a_fixup_on_the_branch_is_refused(on_a_branch: Queue) -> None:
     on_a_branch.git("checkout", "-q", "oldsched")
     on_a_branch.commit("fixup! block: three", {"block/new.c": "int newer;\n"})
     on_a_branch.git("checkout", "-q", "queue")
-    assert "branch oldsched has an unfinished fixup" in on_a_branch.fails("export")
+    assert "branch oldsched has a fixup that is not squashed" in on_a_branch.fails("export")
 
 
 def test_verify_looks_at_them_on_top_of_the_queue(on_a_branch: Queue, monkeypatch: pytest.MonkeyPatch) -> None:

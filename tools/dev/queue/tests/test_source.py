@@ -88,7 +88,7 @@ def test_missing_kernel_is_told(queue: Queue, tmp_path: Path) -> None:
 
 def test_a_folder_that_is_no_kernel_is_told(queue: Queue, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    assert "is no kernel source" in queue.fails("fetch", kernel=tmp_path / "empty")
+    assert "not a kernel source" in queue.fails("fetch", kernel=tmp_path / "empty")
 
 
 def refs(queue: Queue) -> str:
@@ -99,7 +99,7 @@ def refs(queue: Queue) -> str:
 def test_damaged_tarball_is_told_and_leaves_nothing(queue: Queue, tarball: Path) -> None:
     whole = tarball.read_bytes()
     tarball.write_bytes(whole[:len(whole) // 2])
-    assert "damaged or no tar archive" in queue.fails("tree")
+    assert "damaged, or not a tar archive" in queue.fails("tree")
     assert refs(queue) == ""
     tarball.write_bytes(whole)
     queue.works("tree")
@@ -115,7 +115,7 @@ def test_tarball_cut_off_anywhere_is_told(
     # without the zeros behind the last member, of which a part may well be missing
     whole = tarball.read_bytes() if mode != "w:" else tarball.read_bytes().rstrip(b"\0")
     tarball.write_bytes(whole[:int(len(whole) * part)])
-    assert "damaged or no tar archive" in queue.fails("fetch")
+    assert "damaged, or not a tar archive" in queue.fails("fetch")
     assert refs(queue) == ""
 
 
@@ -128,7 +128,7 @@ def test_tarball_with_a_damaged_header_in_the_middle_is_told(
     data = bytearray(tarball.read_bytes())
     data[where + 150] ^= 1  # in the header's checksum
     tarball.write_bytes(data)
-    assert "damaged or no tar archive" in queue.fails("fetch")
+    assert "damaged, or not a tar archive" in queue.fails("fetch")
 
 
 # --- Debian's package, with a fake apt ------------------------------------------------
@@ -208,7 +208,7 @@ def test_no_such_package_says_what_to_set(queue: Queue, deb: Path, fake: Fake) -
 def test_no_debian_mirror_says_what_to_set(queue: Queue, deb: Path, fake: Fake) -> None:
     fake_apt(fake, deb)
     path = fake("apt-get", "exit 0")
-    assert "names no Debian mirror" in queue.fails("fetch", kernel=None, path=path)
+    assert "has no Debian mirror" in queue.fails("fetch", kernel=None, path=path)
 
 
 def test_a_download_shows_how_far_it_is(tmp_path: Path, deb: Path, fake: Fake,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What passed is not done again while nothing changes that decides it; nothing else is left out."""
+"""A check that has passed is repeated if, and only if, something changes that it depends on."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""submit-check: what must not be sent is found in each series, and what the base has too is not held against it."""
+"""submit-check finds problems of each series, and ignores reports that the base has, too."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def test_what_export_wrote_can_be_sent(letter: Queue) -> None:
                  "maintainers") == []
 
 
-def test_an_unknown_check_is_told(letter: Queue) -> None:
-    assert "no check named nothing; there are export, am, " in \
+def test_an_unknown_check_is_an_error(letter: Queue) -> None:
+    assert "--only: no check nothing; known: export, am, " in \
         letter.fails("submit-check", "--only", "nothing")
 
 
@@ -102,15 +102,15 @@ def test_json_has_each_finding(letter: Queue) -> None:
         ("size", "lines, 2 patches, on the base", [])]
 
 
-def test_commits_that_are_not_exported_are_seen(letter: Queue) -> None:
+def test_commits_that_are_not_exported_are_found(letter: Queue) -> None:
     letter.commit("block: three", {"block/three.c": "int three;\n"})
     said = check(letter, "export", "am")
     assert any("0003-block-three.patch: make export writes it differently" in line
                for line in said)
-    assert "     git am makes another tree than build/linux has" in said
+    assert "     the tree that git am makes differs from build/linux" in said
 
 
-def test_a_mail_too_much_too_little_or_that_is_none_is_seen(letter: Queue) -> None:
+def test_extra_missing_and_invalid_mails_are_found(letter: Queue) -> None:
     letter.works("submit-check", "--only", "am")
     site = site_of(letter)
     one, two = site.patches
@@ -118,10 +118,10 @@ def test_a_mail_too_much_too_little_or_that_is_none_is_seen(letter: Queue) -> No
 
     def problems(*paths: Path) -> list[str]:
         return groups.am_problems(site.linux, paths, "base", submit.BRANCH) or submit.other_tree(
-            site.linux, tree, "build/linux has")
+            site.linux, tree, "build/linux")
 
     assert problems(one, two) == []
-    assert problems(one) == ["git am makes another tree than build/linux has"]
+    assert problems(one) == ["the tree that git am makes differs from build/linux"]
     assert problems(two, two) == ["git am: block: two: Documentation/block/cfq.rst: already exists in index"]
     assert problems(letter.root / "patches/cover/lines.txt", one, two) != []
     both = letter.root / "build/both"
@@ -142,7 +142,7 @@ def test_the_length_of_a_patch(letter: Queue, monkeypatch: pytest.MonkeyPatch) -
     assert finding.ok and "0002-block-two.patch" in finding.notes[0]
     monkeypatch.setattr(submit, "LIMIT", 1000)
     finding = submit.check_size(site, site.groups[0])
-    assert not finding.ok and "more than lists take" in finding.problems[0]
+    assert not finding.ok and "mailing lists accept" in finding.problems[0]
 
 
 # --- the series --------------------------------------------------------------------------
@@ -204,11 +204,11 @@ def test_patches_of_a_series_are_in_the_order_of_the_queue(stacked: Queue) -> No
     said = stacked.works("series", "all").splitlines()
     assert said == [str(stacked.root / f"patches/{name}") for name in (
         "0001-block-one.patch", "0002-block-two.patch", "0003-block-three.patch")]
-    assert stacked.fails("series", "lines").endswith("tools/dev/queue/groups names no lines; there are all")
+    assert stacked.fails("series", "lines").endswith("no series 'lines' in tools/dev/queue/groups; it has all")
 
 
 def test_a_queue_that_is_not_cut_cannot_be_sent(two_patches: Queue) -> None:
-    assert "tools/dev/queue/groups names no series" in two_patches.fails("submit-check")
+    assert "tools/dev/queue/groups has no series" in two_patches.fails("submit-check")
 
 
 @pytest.mark.parametrize(("text", "told"), [
@@ -241,14 +241,14 @@ def test_the_document_has_the_series_that_there_are() -> None:
 # --- the cover letter --------------------------------------------------------------------
 
 
-def test_a_missing_letter_is_told(letter: Queue) -> None:
+def test_a_missing_letter_is_an_error(letter: Queue) -> None:
     (letter.root / "patches/cover/lines.txt").unlink()
     assert check(letter, "cover") == ["FAIL cover: lines, patches/cover/lines.txt", "     does not exist"]
 
 
 def test_the_letter_that_there_was_of_all_is_no_letter(letter: Queue) -> None:
     (letter.root / "patches/cover-letter.txt").write_text(LETTER)
-    wanted = "     patches/cover-letter.txt: neither a patch nor the folder of cover letters or of the laboratory"
+    wanted = "     patches/cover-letter.txt: neither a patch, nor the folder of cover letters, nor patches/oldsched"
     assert wanted in check(letter, "cover")
 
 
@@ -267,11 +267,11 @@ def test_the_whole_letter_is_written(stacked: Queue) -> None:
 
 @pytest.mark.parametrize(("old", "new", "told"), [
     ("stands on", "needs nothing but", ""),
-    ('"Two\nlines"', "another", 'does not say that it stands on "Two lines"'),
+    ('"Two\nlines"', "another", 'does not mention the series that it depends on, "Two lines"'),
     ('"block: three"', '"block: tree"', 'patch 1 is not "block: tree" but "block: three"'),
-    ("block/elevator.c", "block/elevators.c", "speaks of block/elevators.c, which the series does not leave"),
-    ("0/1", "0/3", "does not say [PATCH 0/1] or [PATCH RFC 0/1]"),
-    ("Patch 1 ", "Patch 3 ", "speaks of patch 3, there are 1"),
+    ("block/elevator.c", "block/elevators.c", "mentions block/elevators.c, which does not exist after the series"),
+    ("0/1", "0/3", "has no [PATCH 0/1] or [PATCH RFC 0/1]"),
+    ("Patch 1 ", "Patch 3 ", "mentions patch 3 of 1"),
 ])
 def test_what_a_letter_names_is_that_of_its_series(stacked: Queue, old: str, new: str, told: str) -> None:
     assert old in MORE
@@ -282,18 +282,18 @@ def test_what_a_letter_names_is_that_of_its_series(stacked: Queue, old: str, new
 
 
 @pytest.mark.parametrize(("old", "new", "told"), [
-    ("0/2", "0/3", "does not say [PATCH 0/2]"),
-    ("[PATCH 0/2] ", "", "does not say [PATCH 0/2]"),
-    ("[PATCH 0/2] Two", "[PATCH 0/20] Two", "does not say [PATCH 0/2]"),
-    ("[PATCH 0/2] Two", "[RFC PATCH 0/2] Two", "does not say [PATCH 0/2]"),
+    ("0/2", "0/3", "has no [PATCH 0/2]"),
+    ("[PATCH 0/2] ", "", "has no [PATCH 0/2]"),
+    ("[PATCH 0/2] Two", "[PATCH 0/20] Two", "has no [PATCH 0/2]"),
+    ("[PATCH 0/2] Two", "[RFC PATCH 0/2] Two", "has no [PATCH 0/2]"),
     ("Two lines", "*** SUBJECT HERE ***", "is not finished: *** SUBJECT HERE ***"),
     ("Patches 1 and 2", "EDITME 1 and 2", "is not finished: EDITME"),
-    ("Patches 1 and 2", "Patches 2 and 3", "speaks of patch 3, there are 2"),
-    ("Patches 1 and 2", "Patches 1, 2 and 4", "speaks of patch 4, there are 2"),
-    ("Patches 1 and 2", "Patches 0 to 2", "speaks of patch 0, there are 2"),
-    ("Patches 1 and 2", "Patch 2", 'says nothing of patch 1 ("block: one")'),
+    ("Patches 1 and 2", "Patches 2 and 3", "mentions patch 3 of 2"),
+    ("Patches 1 and 2", "Patches 1, 2 and 4", "mentions patch 4 of 2"),
+    ("Patches 1 and 2", "Patches 0 to 2", "mentions patch 0 of 2"),
+    ("Patches 1 and 2", "Patch 2", 'does not mention patch 1 ("block: one")'),
     ("Patches 1 and 2", "Patch 2 (\"block:\nother\")", 'patch 2 is not "block: other" but "block: two"'),
-    ("Patches 1 and 2", "Patch 4", "speaks of patch 4, there are 2"),
+    ("Patches 1 and 2", "Patch 4", "mentions patch 4 of 2"),
     ("Subject: ", "", "does not begin with a Subject: line"),
     ("lines\n\n", "lines\n", "does not begin with a Subject: line"),
 ])
@@ -327,7 +327,7 @@ def test_a_shortlog_and_a_diffstat_must_be_those_of_the_series() -> None:
     for part, old, new in (("shortlog", "block: two", "block: too"),
                            ("diffstat", "4 ++--", "5 +++--")):
         wrong, _ = submit.cover_problems(whole.replace(old, new), SUBJECTS, SHORTLOG, DIFFSTAT)
-        assert [line for line in wrong if f"its {part} is not" in line] == wrong != []
+        assert [line for line in wrong if f"the {part} is not" in line] == wrong != []
 
 
 def test_wide_lines_are_no_more_than_told() -> None:
@@ -439,11 +439,11 @@ def test_the_mails_are_counted_and_have_the_prefix_of_the_letter(tmp_path: Path)
         (tmp_path / f"000{number}-x.eml").write_text(f"Subject: [PATCH RFC {number}/2] x\n\ntext\n")
     assert submit.mail_problems(tmp_path, 2, "PATCH RFC") == []
     assert submit.mail_problems(tmp_path, 3, "PATCH RFC") == [
-        "b4 send wrote 3 mails of 3 patches and a cover letter"]
+        "b4 send wrote 3 mails for 3 patches and a cover letter"]
     assert len(submit.mail_problems(tmp_path, 2, "PATCH")) == 3
     (tmp_path / "0001-x.eml").write_text("Subject: [PATCH RFC 1/3]\n x\n\n")
     assert submit.mail_problems(tmp_path, 2, "PATCH RFC") == [
-        "0001-x.eml: its subject does not say PATCH RFC 1 of 2"]
+        "0001-x.eml: the subject has no PATCH RFC 1 of 2"]
 
 
 # What submit-check asks of b4: it notes where the branch begins and what is before the number, and writes the mails.
@@ -477,7 +477,7 @@ def test_b4_makes_the_mails_of_each_series_on_what_it_stands_on(
     (tmp_path / "lose").touch()
     said = "\n".join(check(stacked, "b4", path=path))
     assert "FAIL b4: lines as mails, build/submit/lines/mails" in said
-    assert "git am makes another tree than the series" in said
+    assert "the tree that git am makes differs from the series" in said
     (stacked.root / "patches/cover/more.txt").unlink()
     assert "     patches/cover/more.txt does not exist" in check(stacked, "b4", path=path)
 
@@ -563,7 +563,7 @@ def test_what_the_base_says_too_is_no_problem(queue: Queue, tree: Path) -> None:
     queue.works("submit-check", "--only", "am", kernel=tree)
     project = common.Project(queue.root, queue.root / "build", queue.cache)
     (finding,) = analyse.analyse(project, queue.root / "build/verify/linux", ["word"])
-    assert finding.ok and finding.notes == ("1 reports are the base's too",)
+    assert finding.ok and finding.notes == ("1 reports also exist on the base",)
 
 
 @pytest.mark.usefixtures("word")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""make tree and make export are each other's inverse, and lose nobody's work."""
+"""make tree and make export are inverse to each other, and lose no work."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_export_of_a_made_tree_changes_nothing(two_patches: Queue) -> None:
     before = patches_of(two_patches)
     shutil.rmtree(two_patches.root / "build")
     two_patches.works("tree")
-    assert "all as they were" in two_patches.works("export")
+    assert "none changed" in two_patches.works("export")
     assert patches_of(two_patches) == before
 
 
@@ -61,6 +61,7 @@ def test_export_mirrors_what_the_queue_adds_and_nothing_that_it_changes(two_patc
     root = two_patches.root
     assert (root / "Documentation/block/cfq.rst").read_text() == "Text\n"
     assert (root / "selftests/cfq/test.sh").stat().st_mode & 0o111
+    assert (root / "selftests/blktrace/test.sh").is_file()
     assert (root / "selftests/null_blk/test.sh").is_file()
     assert (root / "MAINTAINERS-snippet").read_text() == "CFQ\nM:\tC <c@example.org>\nF:\tblock/cfq*\n"
     assert not (root / "MAINTAINERS").exists()
@@ -73,6 +74,7 @@ def test_export_removes_patches_and_mirrors_that_are_gone(two_patches: Queue) ->
     two_patches.works("export")
     assert list(patches_of(two_patches)) == ["0001-block-one.patch"]
     assert not (two_patches.root / "selftests/cfq/test.sh").exists()
+    assert not (two_patches.root / "selftests/blktrace/test.sh").exists()
     assert not (two_patches.root / "selftests/null_blk/test.sh").exists()
     assert not (two_patches.root / "MAINTAINERS-snippet").exists()
 
@@ -107,8 +109,8 @@ def test_export_does_not_delete_a_file_that_only_the_checkout_has(two_patches: Q
 @pytest.mark.parametrize(("spoil", "told"), [
     ("echo x >> block/elevator.c", "has uncommitted changes (block/elevator.c)"),
     ("echo x > new.c", "has uncommitted changes (new.c)"),
-    ("git checkout -q --orphan other && git commit -qm other", "does not stand on the base"),
-    ("git commit -q --allow-empty -m 'fixup! block: two'", "has an unfinished fixup"),
+    ("git checkout -q --orphan other && git commit -qm other", "is not based on `base`"),
+    ("git commit -q --allow-empty -m 'fixup! block: two'", "has a fixup that is not squashed"),
     ("git checkout -qb side base && git commit -q --allow-empty -m side && "
      "git checkout -q queue && git merge -q --no-edit side", "has a merge"),
 ])
@@ -129,7 +131,7 @@ def edit_second_patch(queue: Queue) -> None:
 def test_tree_applies_only_what_changed(two_patches: Queue) -> None:
     first = two_patches.git("rev-parse", "HEAD~")
     edit_second_patch(two_patches)
-    assert "2 patches, 1 of them applied anew" in two_patches.works("tree")
+    assert "2 patches, 1 of them applied again" in two_patches.works("tree")
     assert two_patches.git("rev-parse", "HEAD~") == first
     assert "int dozen;" in (two_patches.linux / "block/elevator.c").read_text()
 
@@ -264,7 +266,7 @@ def test_verify_sees_another_order_than_that_of_the_names(two_patches: Queue) ->
     series = two_patches.root / "series"
     lines = series.read_text().splitlines()
     series.write_text("\n".join([lines[2], lines[1]]) + "\n")
-    assert any("another order than the names" in line for line in failed(two_patches))
+    assert any("series is not sorted by name" in line for line in failed(two_patches))
 
 
 @pytest.mark.parametrize("name", ["Documentation/block/cfq.rst", "MAINTAINERS-snippet"])
@@ -299,7 +301,7 @@ def test_verify_runs_checkpatch_on_each_patch(two_patches: Queue) -> None:
 
 
 @pytest.mark.parametrize(("subject", "body", "sign", "told"), [
-    ("block: three", "Short.", True, "does not say why"),
+    ("block: three", "Short.", True, "gives no reason"),
     ("block: three", "", False, "no Signed-off-by"),
     ("no subsystem", "", True, "does not begin with 'subsystem: '"),
 ])
@@ -310,7 +312,7 @@ def test_verify_reads_the_message(
     assert any(told in line for line in failed(two_patches))
 
 
-@pytest.mark.parametrize(("lines", "told"), [(900, []), (901, ["901 lines of code; at most 900: cut it"])])
+@pytest.mark.parametrize(("lines", "told"), [(900, []), (901, ["901 lines of code; at most 900: split the patch"])])
 def test_verify_counts_the_lines_of_code(two_patches: Queue, lines: int, told: list[str]) -> None:
     files = {name: "int three;\n" * 2000 for name in (
         "Documentation/block/three.rst", "tools/testing/selftests/three.c", "block/three-test.c")}
@@ -344,7 +346,7 @@ def stale(queue: Queue) -> list[str]:
 
 @pytest.mark.parametrize(("page", "folders", "command"), [("evaluation", SCHEDULING, "make evaluation"),
                                                           ("coverage", COVERED, "make coverage"),
-                                                          ("disk-judge", DISK_MODEL, "disk judge")])
+                                                          ("disk-validation", DISK_MODEL, "disk validate")])
 def test_a_page_is_stale_when_code_changes_that_it_depends_on(
         two_patches: Queue, page: str, folders: tuple[str, ...], command: str) -> None:
     page_of(two_patches, page, *folders)
@@ -356,17 +358,17 @@ def test_a_page_is_stale_when_code_changes_that_it_depends_on(
     assert stale(two_patches) == []
     two_patches.commit("null_blk: six", {f"{DISK_MODEL[0]}five.c": "/* five */\nint five;\n"})
     two_patches.works("export")
-    (said,) = stale(two_patches)
-    assert said.startswith("stale, it is not 'Of ") and command in said
-    assert f"stale, it is not 'Of {folders[0].rstrip('/')}" in two_patches.works("verify")
+    (found,) = stale(two_patches)
+    assert found.startswith("out of date, 'Of ") and command in found
+    assert f"out of date, 'Of {folders[0].rstrip('/')}" in two_patches.works("verify")
 
 
 def test_verify_sees_branches_that_nothing_takes_for_no_reason(two_patches: Queue) -> None:
     path = page_of(two_patches, "coverage", *COVERED)
     row = "| cfq_x | `if (x)` | 1 of 2 | **no reason** |\n"
     path.write_text(f"{path.read_text()}\n{row}{row}")
-    (said,) = stale(two_patches)
-    assert said.startswith("2 rows have '**no reason**'") and "make coverage" in said
+    (found,) = stale(two_patches)
+    assert found.startswith("2 rows have '**no reason**'") and "make coverage" in found
 
 
 def test_verify_sees_an_option_that_no_patch_adds(two_patches: Queue) -> None:

@@ -140,6 +140,7 @@ def two_patches(queue: Queue) -> Queue:
     queue.commit("block: two", {
         "block/elevator.c": lines.replace("line5;", "five;").replace("line30;", "thirty;"),
         "Documentation/block/cfq.rst": "Text\n",
+        "tools/testing/selftests/blktrace/test.sh": "#!/bin/sh\n",
         "tools/testing/selftests/cfq/test.sh": "#!/bin/sh\n",
         "tools/testing/selftests/null_blk/test.sh": "#!/bin/sh\n",
         "MAINTAINERS": FILES["MAINTAINERS"].replace(

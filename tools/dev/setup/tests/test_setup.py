@@ -68,7 +68,8 @@ def test_without_a_purpose_it_is_that_of_the_tests(tmp_path: Path) -> None:
 
 
 def test_an_unknown_purpose_is_told(tmp_path: Path) -> None:
-    assert "no purpose 'play'; there are run, test, bench, blktests, deb" in setup(tmp_path, set(), "play").stderr
+    said = setup(tmp_path, set(), "play").stderr
+    assert "unknown purpose 'play'; choose one of run, test, bench, blktests, deb" in said
 
 
 # --- venv ---------------------------------------------------------------------------------------

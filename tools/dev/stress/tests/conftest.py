@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the tests of the stress run share."""
+"""Fixtures of the tests."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The command line; the kernel is none here."""
+"""The command line, without a kernel."""
 
 from __future__ import annotations
 

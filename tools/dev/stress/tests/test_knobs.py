@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is turned is what the documents say can be turned."""
+"""The knobs cover what the documentation describes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The judgement on what a guest leaves."""
+"""The result from the files of a guest."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def test_good_run(tmp_path: Path) -> None:
                                Action("readers", "read faulty", "expected exit code 1", 3)]
     text = "\n".join(table(outcome))
     assert "read clean 12, read faulty (exit code 1) 3" in text
-    assert "12 actions, 0 kernel reports: all held" in text
+    assert "12 actions, 0 kernel reports: all checks passed" in text
 
 
 def test_guest_without_an_end_failed(tmp_path: Path) -> None:
     outcome = left(tmp_path, None, readers="read\tdone\t1\n")
     assert not outcome.ok
-    assert outcome.wrong == ["the guest did not come to its end"]
+    assert outcome.wrong == ["the guest did not finish"]
 
 
 def test_what_the_guest_finds_wrong_fails(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_what_an_actor_finds_wrong_fails(tmp_path: Path) -> None:
 
 
 def test_run_that_did_nothing_failed(tmp_path: Path) -> None:
-    assert left(tmp_path).wrong == ["nothing was done"]
+    assert left(tmp_path).wrong == ["no actor did anything"]
 
 
 def test_kernel_report_fails() -> None:

@@ -37,31 +37,31 @@ def test_counts_are_those_of_each_version() -> None:
     assert [tuple(count) for count in churn.counts(versions)] == [("1", 2, 0, 2, 3, 30), ("2", 2, 2, 2, 1, 16)]
 
 
-def test_a_list_of_no_version_is_none() -> None:
-    with pytest.raises(ToolError, match="list: no version in it"):
+def test_a_list_without_versions_is_refused() -> None:
+    with pytest.raises(ToolError, match="list: the list has no version"):
         churn.parse(["ageing churn 1"], "list")
 
 
-@pytest.mark.parametrize(("lines", "said"), [
+@pytest.mark.parametrize(("lines", "message"), [
     (["something else"], "1: a churn list begins with 'ageing churn 1'"),
-    (["ageing churn 1", "+ 1 a"], "2: no version begins before it"),
-    (["ageing churn 1", "version v", "+ 1 a", "+ 1 a"], "4: a is already there"),
-    (["ageing churn 1", "version v", "= 1 a"], "3: a is not there"),
-    (["ageing churn 1", "version v", "- a"], "3: a is not there"),
-    (["ageing churn 1", "version v", "+ -1 a"], "3: '+ -1 a' is no line"),
-    (["ageing churn 1", "version v", "+ 1"], "3: '+ 1' is no line"),
-    (["ageing churn 1", "version v", "+ 1 ../a"], "3: '../a' is no path inside a tree"),
-    (["ageing churn 1", "version v", "+ 1 /etc/a"], "3: '/etc/a' is no path inside a tree"),
-    (["ageing churn 1", "version v", "dir /etc", "+ 1 a"], "4: '/etc/a' is no path inside a tree"),
-    (["ageing churn 1", "version v", "dir a/%2E%2E/%2e%2e", "+ 1 a"], "4: 'a/../../a' is no path inside a tree"),
-    (["ageing churn 1", "version v", "+ 1 a%00"], "3: 'a\\x00' is no path inside a tree"),
+    (["ageing churn 1", "+ 1 a"], "2: there is no `version` line before it"),
+    (["ageing churn 1", "version v", "+ 1 a", "+ 1 a"], "4: a exists already"),
+    (["ageing churn 1", "version v", "= 1 a"], "3: a does not exist"),
+    (["ageing churn 1", "version v", "- a"], "3: a does not exist"),
+    (["ageing churn 1", "version v", "+ -1 a"], "3: '+ -1 a' is not a line"),
+    (["ageing churn 1", "version v", "+ 1"], "3: '+ 1' is not a line"),
+    (["ageing churn 1", "version v", "+ 1 ../a"], "3: '../a' is not a path within the tree"),
+    (["ageing churn 1", "version v", "+ 1 /etc/a"], "3: '/etc/a' is not a path within the tree"),
+    (["ageing churn 1", "version v", "dir /etc", "+ 1 a"], "4: '/etc/a' is not a path within the tree"),
+    (["ageing churn 1", "version v", "dir a/%2E%2E/%2e%2e", "+ 1 a"], "4: 'a/../../a' is not a path within the tree"),
+    (["ageing churn 1", "version v", "+ 1 a%00"], "3: 'a\\x00' is not a path within the tree"),
     (["ageing churn 1", "version v", "+ 1 a", "dir a", "+ 1 b"], "5: a is a file"),
     (["ageing churn 1", "version v", "dir a", "+ 1 b", "dir .", "+ 1 a"], "6: a is a directory"),
 ])
-def test_what_does_not_fit_is_named_with_its_line(lines: list[str], said: str) -> None:
+def test_bad_line_is_named(lines: list[str], message: str) -> None:
     with pytest.raises(ToolError) as error:
         churn.parse(lines, "list")
-    assert str(error.value).startswith(f"list:{said}")
+    assert str(error.value).startswith(f"list:{message}")
     assert error.value.code == EXIT_USAGE
 
 

@@ -91,7 +91,7 @@ def test_a_scale_is_of_all_counts(scale: float) -> None:
     assert counts[-1].bytes / counts[-1].files == pytest.approx(18 * 1024, rel=0.001)
 
 
-def test_the_command_says_what_it_wrote(tmp_path: Path) -> None:
+def test_the_command_reports_what_it_wrote(tmp_path: Path) -> None:
     done = ageing("churn", "--seed", "1", "--scale", "0.01", "--json", tmp_path / "list")
     said = json.loads(done.stdout)
     counts = churn.counts(churn.read(tmp_path / "list"))

@@ -98,16 +98,16 @@ def test_tags_are_taken_by_date_and_revisions_as_they_are_given(repository: Repo
     assert [version.operations[0].size for version in given] == [4, 3, 1]
 
 
-@pytest.mark.parametrize(("options", "said"), [
+@pytest.mark.parametrize(("options", "message"), [
     (["--revisions", "missing"], "missing"),
-    (["--revisions=--output=x"], "'--output=x' is no revision"),
+    (["--revisions=--output=x"], "'--output=x' is not a revision"),
     (["--tags", "none*"], "no tag matches 'none*'"),
 ])
-def test_what_git_does_not_have_is_one_line(repository: Repository, options: list[str], said: str) -> None:
+def test_what_git_does_not_have_is_one_line(repository: Repository, options: list[str], message: str) -> None:
     repository.commit({"a": 1})
     done = ageing("churn", "--git", repository.path, *options, repository.path.parent / "list")
     assert done.returncode == EXIT_USAGE
-    assert said in done.stderr and done.stderr.count("\n") == 1
+    assert message in done.stderr and done.stderr.count("\n") == 1
     assert not (repository.path.parent / "list").exists()
 
 

@@ -50,7 +50,7 @@ def populate(folder: Path) -> list[Known]:
 
 
 def expected(known: Sequence[Known], inode: Callable[[int], int], data: Callable[[int], int]) -> dict[str, list[float]]:
-    """All distances, by a judge who knows where an inode and where its first block is, in bytes."""
+    """All distances, from functions that return the positions of an inode and of its first block, in bytes."""
     found: dict[str, list[float]] = {"data": [], "siblings": [], "directory": []}
     for one in known:
         block = data(one.directory)
@@ -66,7 +66,7 @@ def measured(folder: Path) -> Layout:
     return layout.measure(folder, None, lambda _text: None)
 
 
-class Ext4Judge:
+class Debugfs:
     """debugfs, asked about all inodes at once."""
 
     def __init__(self, mounted: Mounted, known: Sequence[Known]) -> None:
@@ -74,11 +74,11 @@ class Ext4Judge:
         numbers = [number for one in known for number in (one.directory, *one.files)]
         script = mounted.image.with_suffix(".script")
         script.write_text("".join(f"imap <{number}>\nbmap <{number}> 0\n" for number in numbers))
-        said = subprocess.run(["debugfs", "-f", script, mounted.image], check=True, capture_output=True, text=True)
-        found = re.findall(r"located at block (\d+), offset .*\ndebugfs: bmap.*\n(\d*)", said.stdout)
+        done = subprocess.run(["debugfs", "-f", script, mounted.image], check=True, capture_output=True, text=True)
+        found = re.findall(r"located at block (\d+), offset .*\ndebugfs: bmap.*\n(\d*)", done.stdout)
         dump = subprocess.run(["dumpe2fs", "-h", mounted.image], check=True, capture_output=True, text=True).stdout
         block_bytes = int(re.findall(r"Block size: +(\d+)", dump)[0])
-        assert len(found) == len(numbers), said.stdout[:500]
+        assert len(found) == len(numbers), done.stdout[:500]
         self.inodes = {number: int(at) * block_bytes for number, (at, _) in zip(numbers, found, strict=True)}
         self.blocks = {number: int(at or 0) * block_bytes for number, (_, at) in zip(numbers, found, strict=True)}
 
@@ -99,8 +99,8 @@ def test_ext4_is_as_debugfs_finds_it(options: list[str], mount: Mount) -> None:
     mounted = mount("ext4", *options)
     known = populate(mounted.folder / "tree")
     found = measured(mounted.folder / "tree")
-    judge = Ext4Judge(mounted, known)
-    assert found.distances == expected(known, judge.inodes.__getitem__, judge.blocks.__getitem__)
+    debugfs = Debugfs(mounted, known)
+    assert found.distances == expected(known, debugfs.inodes.__getitem__, debugfs.blocks.__getitem__)
     assert len(set(found.distances["data"])) > 20
     empty = sum(not size for one in known for size in one.files.values())
     assert (found.files, found.directories, found.placeless) == (DIRECTORIES * FILES, DIRECTORIES + 1, empty)
@@ -209,10 +209,10 @@ def test_the_command_gives_json_a_table_and_the_same_picture_twice(mount: Mount,
     pictures = [tmp_path / f"{number}.svg" for number in range(2)]
     texts = [ageing("layout", *trees, "--plot", path, "-q") for path in pictures]
     found = measured(trees[0])
-    said = json.loads(ageing("layout", *trees, "--json", "-q").stdout)
-    assert [one["directory"] for one in said] == [str(tree) for tree in trees]
-    assert [one["files"] for one in said] == [DIRECTORIES * FILES, FILES]
-    data = said[0]["distances"]["data"]
+    shown = json.loads(ageing("layout", *trees, "--json", "-q").stdout)
+    assert [one["directory"] for one in shown] == [str(tree) for tree in trees]
+    assert [one["files"] for one in shown] == [DIRECTORIES * FILES, FILES]
+    data = shown[0]["distances"]["data"]
     assert data["percentile_bytes"][100] == found.distances["data"][-1]
     assert data["within_percent"][str(STEPS[4])] == round(found.within("data", STEPS[4]), 3)
     rows = [line.split() for line in texts[0].stdout.splitlines() if line.startswith("1 MiB ")]
@@ -234,10 +234,10 @@ def test_a_file_system_without_fiemap_is_one_line(tmp_path: Path) -> None:
 def test_a_device_of_another_file_system_is_refused(mount: Mount, tmp_path: Path) -> None:
     one, other = mount("ext4"), mount("ext4")
     (tmp_path / "nothing").write_bytes(bytes(4096))
-    for device, said in ((other.image, "is not the device of"), (tmp_path / "nothing", "is no device of ext2"),
+    for device, message in ((other.image, "is not the device of"), (tmp_path / "nothing", "is not a device with ext2"),
                          (tmp_path / "missing", "No such file or directory: as root, or with --device FILE")):
         done = ageing("layout", one.folder, "--device", device)
-        assert done.returncode == EXIT_USAGE and said in done.stderr and done.stderr.count("\n") == 1
+        assert done.returncode == EXIT_USAGE and message in done.stderr and done.stderr.count("\n") == 1
     assert ageing("layout", one.folder, "--device", one.image).returncode == 0
 
 

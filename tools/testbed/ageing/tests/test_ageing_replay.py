@@ -54,18 +54,18 @@ def test_every_version_is_the_models_tree(versions: list[Version], to: Path) -> 
         assert not (to / "clean-00").exists()
 
 
-def test_the_command_goes_on_after_a_version_and_says_what_was_done(
+def test_the_command_continues_after_a_version_and_reports_the_result(
         versions: list[Version], listed: Path, to: Path) -> None:
     command: list[str | Path] = ["apply", listed, to, *TREES, "--trees", "2", "--clean", "1", "--json"]
     part = json.loads(ageing(*command, "--until", "2").stdout)
     assert list(part["used_percent"]) == ["1 v1", "2 v2"]
     assert found_in(to / "aged-01") == model(versions, 2)
-    said = json.loads(ageing(*command).stdout)
+    whole = json.loads(ageing(*command).stdout)
     assert found_in(to / "clean-00") == found_in(to / "aged-01") == model(versions, 24)
     each = sum(len(version.operations) for version in versions)
-    assert 0 < part["done"] < said["done"] == said["steps"] == part["steps"]
-    assert said["operations"] == 2 * each + len(model(versions, 24))
-    assert [*said["used_percent"]] == [*(f"{number} v{number}" for number in range(1, 25)), "full", "clean"]
+    assert 0 < part["done"] < whole["done"] == whole["steps"] == part["steps"]
+    assert whole["operations"] == 2 * each + len(model(versions, 24))
+    assert [*whole["used_percent"]] == [*(f"{number} v{number}" for number in range(1, 25)), "full", "clean"]
 
 
 @pytest.mark.usefixtures("unflushed")
@@ -108,7 +108,7 @@ def test_steps_that_are_done_again_change_nothing(versions: list[Version], to: P
     assert found_in(to / "aged-00") == found_in(to / "aged-01") == model(versions, 9)
 
 
-def test_a_signal_interrupts_the_command_and_it_says_how_to_go_on(
+def test_a_signal_interrupts_the_command_which_can_continue(
         versions: list[Version], listed: Path, to: Path) -> None:
     command: list[str | Path] = [AGEING, "apply", listed, to, *TREES, "--trees", "10", "--clean", "0"]
     journal = listed.with_name("list.journal")
@@ -116,9 +116,9 @@ def test_a_signal_interrupts_the_command_and_it_says_how_to_go_on(
         while not journal.exists() and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate()
+        _, errors = process.communicate()
     assert process.returncode == EXIT_INTERRUPTED
-    assert said == "ageing: interrupted; the same command goes on\n"
+    assert errors == "ageing: interrupted; the same command continues\n"
     assert not (to / "aged-09").exists() or found_in(to / "aged-09") != model(versions, 24)
     assert subprocess.run(command, check=False, capture_output=True).returncode == 0
     assert all(found_in(to / f"aged-{tree:02}") == model(versions, 24) for tree in range(10))
@@ -216,7 +216,7 @@ def test_a_folder_in_use_is_refused_and_left_alone(listed: Path, to: Path) -> No
     (to / "mine").write_text("x")
     done = ageing("apply", listed, to, *TREES)
     assert done.returncode == EXIT_USAGE
-    assert done.stderr == f"ageing: {to} is not empty (mine): an ageing begins with a new file system\n"
+    assert done.stderr == f"ageing: {to} is not empty (mine): use a new file system\n"
     assert found_in(to) == {"mine": 1}
 
 
@@ -228,19 +228,19 @@ def test_a_journal_is_for_one_replay(listed: Path, to: Path) -> None:
     to.rename(to.parent / "unmounted")
     to.mkdir()
     done = ageing("apply", listed, to, *TREES, *other)
-    assert done.returncode == EXIT_USAGE and "has nothing of what" in done.stderr
+    assert done.returncode == EXIT_USAGE and "is empty, but" in done.stderr
     done = ageing("apply", listed, to, *TREES, "--journal", listed)
-    assert done.returncode == EXIT_USAGE and "is no journal" in done.stderr
+    assert done.returncode == EXIT_USAGE and "is not a journal" in done.stderr
     done = ageing("apply", listed, to, *TREES, "--journal", to / "journal")
-    assert done.returncode == EXIT_USAGE and "which it must not change" in done.stderr
+    assert done.returncode == EXIT_USAGE and "must be outside of" in done.stderr
 
 
 def test_trees_that_do_not_fit_are_refused_before_anything_is_written(listed: Path, mount: Mount) -> None:
     mounted = mount("ext4", mebibytes=64)
-    for options, said in ((["--trees", "8", "--early", "1", "--clean", "0"], "9 early and aged trees take"),
+    for options, message in ((["--trees", "8", "--early", "1", "--clean", "0"], "9 early and aged trees take"),
                           (["--trees", "1", "--early", "0", "--clean", "9"], "9 clean trees take")):
         done = ageing("apply", listed, mounted.folder, *options)
-        assert done.returncode == EXIT_USAGE and said in done.stderr and done.stderr.count("\n") == 1
+        assert done.returncode == EXIT_USAGE and message in done.stderr and done.stderr.count("\n") == 1
     few = mount("ext4", "-N", "128")
     done = ageing("apply", listed, few.folder, "--trees", "2", "--clean", "2")
     assert done.returncode == EXIT_USAGE and "inodes" in done.stderr

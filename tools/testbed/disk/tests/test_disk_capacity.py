@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a disk can be promised, against figures worked out by hand."""
+"""The streams that a disk can serve, compared with numbers calculated by hand."""
 
 import pytest
 

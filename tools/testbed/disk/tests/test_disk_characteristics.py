@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Computed figures, against ones worked out by hand."""
+"""Computed speeds, compared with speeds calculated by hand."""
 
 import random
 

@@ -12,38 +12,38 @@ from tools.testbed.disk.errors import DiskError
 
 GOOD = """# A disk
 #@ outer_mbps = 105   from its data sheet
-rot/model = 1         # on
+irqmode = 3           # on
 size = 1024
 
 rot/rpm=7200
 """
 
 
-def test_attributes_title_and_rated_figures() -> None:
+def test_attributes_title_and_rated_speeds() -> None:
     preset = presets.parse(GOOD, "good")
     assert preset.title == "A disk"
-    assert preset.attributes == {"rot/model": "1", "size": "1024", "rot/rpm": "7200"}
+    assert preset.attributes == {"irqmode": "3", "size": "1024", "rot/rpm": "7200"}
     assert preset.rated == {"outer_mbps": 105.0}
 
 
-@pytest.mark.parametrize(("line", "says"), [
-    ("rot/rpm 7200", "bad.conf:7: not 'attribute = value'"),
-    ("rot/rpm = 7200 rpm", "bad.conf:7: not 'attribute = value'"),
-    ("rot/rpm = 5400", "bad.conf:7: rot/rpm is set a second time"),
-    ("#@ speed = 3", "bad.conf:7: unknown figure 'speed'"),
+@pytest.mark.parametrize(("line", "message"), [
+    ("rot/rpm 7200", "bad.conf:7: not of the form 'attribute = value'"),
+    ("rot/rpm = 7200 rpm", "bad.conf:7: not of the form 'attribute = value'"),
+    ("rot/rpm = 5400", "bad.conf:7: rot/rpm is set twice"),
+    ("#@ speed = 3", "bad.conf:7: unknown rated speed 'speed'"),
     ("#@ inner_mbps = fast", "bad.conf:7: inner_mbps: 'fast' is not a number"),
 ])
-def test_bad_line_is_named(line: str, says: str) -> None:
+def test_bad_line_is_named(line: str, message: str) -> None:
     with pytest.raises(DiskError) as error:
         presets.parse(GOOD + line + "\n", "bad")
-    assert str(error.value).startswith(says)
+    assert str(error.value).startswith(message)
 
 
 def test_a_disk_needs_model_and_size() -> None:
-    with pytest.raises(DiskError, match="rot/model = 1"):
+    with pytest.raises(DiskError, match="irqmode = 3"):
         presets.parse("size = 3\n", "none")
     with pytest.raises(DiskError, match="size"):
-        presets.parse("rot/model = 1\n", "none")
+        presets.parse("irqmode = 3\n", "none")
 
 
 def test_unknown_preset_names_the_known_ones(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_unknown_preset_names_the_known_ones(tmp_path: Path) -> None:
         presets.load("two", tmp_path)
 
 
-def test_change_replaces_adds_and_drops_the_rated_figures() -> None:
+def test_change_replaces_adds_and_drops_the_rated_speeds() -> None:
     preset = presets.parse(GOOD, "good")
     presets.change(preset, ["rot/rpm=5400", "memory_backed=1"])
     assert preset.attributes["rot/rpm"] == "5400"
@@ -62,7 +62,7 @@ def test_change_replaces_adds_and_drops_the_rated_figures() -> None:
         presets.change(preset, ["rot/rpm"])
 
 
-def test_lines_of_a_guests_job_make_the_disk_with_the_depth_that_is_asked_for() -> None:
+def test_lines_of_a_guests_job_create_the_disk_with_the_given_depth() -> None:
     attributes = {"size": "64", "hw_queue_depth": "32", "rot/rpm": "7200", "submit_queues": "2"}
     assert presets.job_lines("/nullb/d", attributes, 1) == [
         "mkdir /nullb/d", "write /nullb/d/max_sectors 1024", "write /nullb/d/submit_queues 2",
@@ -71,7 +71,7 @@ def test_lines_of_a_guests_job_make_the_disk_with_the_depth_that_is_asked_for() 
 
 
 @pytest.mark.parametrize("name", presets.names())
-def test_preset_of_the_project_is_what_its_sources_say(name: str) -> None:
+def test_preset_has_the_rated_speeds_of_its_sources(name: str) -> None:
     preset = presets.load(name)
     computed = characteristics.compute(preset.attributes)
     assert preset.title
@@ -87,10 +87,10 @@ def test_preset_of_the_project_is_what_its_sources_say(name: str) -> None:
 
 
 def without_source(text: str) -> list[str]:
-    """Figures with no comment beside them, and none above them that names a source or says "assumed".
+    """The values without a comment on their line, and without one above that names a source or has "assumed".
 
-    The file's sources are what it has in quotes, as "Manual" or "Derived". What is above holds for all
-    figures without a comment that follow it.
+    The sources of a file are its words in quotes, as "Manual" or "Derived". A comment above holds for all
+    values without a comment that follow it.
     """
     sources = [*re.findall(r'"(\w+)"', text), "assumed"]
     found, above = [], ""
@@ -99,12 +99,12 @@ def without_source(text: str) -> list[str]:
             above = f"{above}{line}\n" if before.startswith("#") else line
         elif not line or "#" in line:
             above = ""
-        elif not line.startswith("rot/model") and not any(source in above for source in sources):
+        elif not line.startswith("irqmode") and not any(source in above for source in sources):
             found.append(line)
     return found
 
 
-def test_figure_without_a_source_is_found() -> None:
+def test_value_without_a_source_is_found() -> None:
     head = '# A disk\n#\n# "Manual": its manual\n\n'
     tracks = "rot/track_outer_sectors = 1873\nrot/track_inner_sectors = 937\n"
     for comment in ("# Manual: on page 4\n", "# Computed of\n# what is assumed.\n"):
@@ -115,10 +115,10 @@ def test_figure_without_a_source_is_found() -> None:
 
 
 @pytest.mark.parametrize("name", presets.names())
-def test_every_figure_of_a_preset_has_its_source_beside_or_above_it(name: str) -> None:
+def test_every_value_of_a_preset_has_its_source_in_a_comment(name: str) -> None:
     assert not without_source((presets.FOLDER / f"{name}.conf").read_text())
 
 
-def test_the_four_disks_that_the_project_promises_are_there() -> None:
+def test_the_four_disks_of_the_documentation_exist() -> None:
     assert {"barracuda-7200.11", "cheetah-15k", "laptop-5400", "nearline-20tb"} <= set(
         presets.names())

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from tools.base.cli import EXIT_USAGE, ToolError
 from tools.testbed.vm.programs import of_system
+from tools.testbed.vm.surroundings import MKE2FS_CONF
+from tools.testbed.vm.uml import OUT as RESULTS
 
 # Of the guest alone: all else but its results is the host's.
 MOUNTED = "/dev/disk"
@@ -22,6 +24,9 @@ MKFS = {
 }
 NEW = "new"
 OWN = "own:"
+# mkfs.ext4 has its defaults from a file, which the launcher puts into the folder of results. Not set by the load
+# generator itself: runs on xfs and btrfs are others when it does that.
+ENVIRONMENT = {"ext4": f"MKE2FS_CONFIG={RESULTS}/{MKE2FS_CONF.name}"}
 # A new file has no end; it is never as long as that.
 ENDLESS = 1 << 60
 
@@ -39,7 +44,10 @@ def _program(name: str) -> str:
 
 def job_lines(name: str, device: str, prepared: dict[str, int]) -> list[str]:
     """Make and mount it, and the files in @prepared, by their sizes in bytes; nothing of them stays in memory."""
-    lines = [f"run {_program(f'mkfs.{name}')} {MKFS[name]} {device}", f"mkdir {MOUNTED}",
+    command = f"{_program(f'mkfs.{name}')} {MKFS[name]} {device}"
+    if name in ENVIRONMENT:
+        command = f"{_program('env')} {ENVIRONMENT[name]} {command}"
+    lines = [f"run {command}", f"mkdir {MOUNTED}",
              f"mount {name} {device} {MOUNTED}"]
     lines += [f"prepare {path} {size}" for path, size in prepared.items()]
     return [*lines, "sync", "write /proc/sys/vm/drop_caches 3"]

@@ -47,7 +47,7 @@ instructions for it.
 """
 # Other keys of the disk that must not be set.
 NOTES = {
-    "disk_set": "With `\"rot/model\" = 0` no other `rot/` attribute may be set. Without `\"rot/seek_knee_percent\"`,"
+    "disk_set": "With an `irqmode` other than 3 no `rot/` attribute may be set. Without `\"rot/seek_knee_percent\"`,"
                 " `\"rot/seek_avg_us\"` and `\"rot/seek_full_us\"` exclude each other.",
 }
 NAMES = {Names: "names", Depths: "integers", Size: "size", Rate: "rate"}

@@ -139,7 +139,7 @@ def one_or_more(value: Value) -> list[Value]:
 def setting(value: Value) -> str:
     """A value as it is written to the kernel's file."""
     if not isinstance(value, str | int | float):
-        names = {list: "an array", dict: "a table"}
+        names: dict[type, str] = {list: "an array", dict: "a table"}
         raise BadValue(f"must be a string or number, not {names.get(type(value), type(value).__name__)}")
     written = str(int(value) if isinstance(value, bool) else value)
     if not re.fullmatch(r"\S(.*\S)?", written):

@@ -63,9 +63,10 @@ class DiskSet(dict[str, str]):
                 raise BadValue(DISK_KEYS_OF_THE_RUN[key], key)
             if key in ("size", "blocksize") and not re.fullmatch("[1-9][0-9]*", found[key]):
                 raise BadValue(f"'{found[key]}' is not a whole number above 0", key)
+        irqmode = found.get("irqmode", presets.ROTATING)
         for key in found:
-            if found.get("rot/model") == "0" and key.startswith("rot/") and key != "rot/model":
-                raise BadValue("rot/model = 0: there is no rotating disk to have it", key)
+            if irqmode != presets.ROTATING and key.startswith("rot/"):
+                raise BadValue(f"irqmode = {irqmode}: there is no rotating disk to have it", key)
         return found
 
 

@@ -81,12 +81,12 @@ def _draw(picture: Picture, trace: Path, drawn: Path) -> None:
 
 
 def _of_places(picture: Picture, plan: Plan, trace: Path, drawn: Path) -> bytes:
-    from tools.user.blkviz import model, recording
+    from tools.user.blkviz import model, trace_files
 
     from . import places
 
     disk = characteristics.compute(plan.disk.attributes)
-    found = model.build(*recording.read([str(trace)]))
+    found = model.build(*trace_files.read([str(trace)]))
     shown = [process for process in found.processes if process.name in picture.processes]
     begin_ns = found.start + int((picture.start + BEFORE_S) * NSEC_PER_SEC)
     return places.drawn(places.places(found.requests, shown, disk, begin_ns, picture.end - picture.start), disk,

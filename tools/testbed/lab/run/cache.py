@@ -15,6 +15,7 @@ from typing import Any, TypedDict, cast
 
 from tools.base.files import write_json
 from tools.base.paths import TOOLS
+from tools.testbed.vm import surroundings
 from tools.testbed.vm.uml import Guests
 
 from ..model.results import CellResult
@@ -25,6 +26,8 @@ from .plan import Plan
 
 # The code that reduces a guest's records to results.
 REDUCING = tuple(TOOLS / "testbed/lab/run" / name for name in ("stats.py", "runner.py"))
+# Of the guest's environment; what is at the first is among the inputs, the second a guest does not see.
+PATHS = ("LD_PRELOAD", "TMPDIR")
 
 
 class Inputs(TypedDict):
@@ -34,7 +37,8 @@ class Inputs(TypedDict):
     load_generator: str
     random_numbers: str  # the library that is preloaded, and its seed
     command_line: list[str]  # the guest's memory is in it
-    programs: dict[str, str]  # of the host that the job runs
+    environment: dict[str, str]  # of the guest
+    programs: dict[str, str]  # of the host that the job runs, and their configuration
     job: str  # disk, scheduler, files, streams
     lists: dict[str, str]  # files that the job names
     reducing: str
@@ -62,7 +66,8 @@ def inputs_of(plan: Plan, run: Run, guests: Guests) -> Inputs:
         "load_generator": sha256(guests.init),
         "random_numbers": f"{sha256(guests.preload)} {guests.seed}",
         "command_line": guests.command()[1:],
-        "programs": {name: sha256(Path(name)) for name in sorted(programs)},
+        "environment": {name: value for name, value in guests.environment(guests.seed).items() if name not in PATHS},
+        "programs": {name: sha256(Path(name), surroundings.MKE2FS_CONF) for name in sorted(programs)},
         "job": text,
         "lists": {str(n): "\n".join(s.list_lines) for n, s in enumerate(run.streams) if s.list_lines},
         "reducing": sha256(*REDUCING),

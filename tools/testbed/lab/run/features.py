@@ -31,6 +31,6 @@ def probe(guests: Guests) -> Features:
             release=(folder / "release").read_text().strip(),
             schedulers=schedulers,
             bw=(folder / "bw").read_text().strip() == "1",
-            rotating="rot/model" in features,
+            rotating="rot/rpm" in features,
             attributes=frozenset(features.replace(",", " ").split()),
         )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.base.cli import EXIT_USAGE, ToolError
+from tools.testbed.disk import presets
 
 from ..model import disks
 from ..model.scenario import Cell, Scenario
@@ -51,7 +52,8 @@ def make_plan(
 
 
 def _check_disk(scenario: Scenario, disk: disks.Disk, features: Features) -> None:
-    if any(key.startswith("rot/") for key in disk.attributes) and not features.rotating:
+    rotates = disk.attributes.get("irqmode") == presets.ROTATING
+    if (rotates or any(key.startswith("rot/") for key in disk.attributes)) and not features.rotating:
         raise scenario.where.error(("disk",), f"kernel {features.release} has no rotating disk in null_blk")
     for key in scenario.disk_set:
         if features.attributes and key not in features.attributes:

@@ -16,7 +16,7 @@ from tools.testbed.vm import uml
 LAB = TOOLS / "testbed/lab"
 
 # Two milliseconds a command, one command at a time: every answer is known.
-PLAIN_DISK = "rot/model = 1\nsize = 476940\nirqmode = 2\ncompletion_nsec = 2000000\n"
+PLAIN_DISK = "irqmode = 3\nsize = 476940\ncompletion_nsec = 2000000\n"
 
 SCENARIO = """\
 title = "test"
@@ -29,7 +29,7 @@ policy = "rt"
 N = [1, 2]
 
 [disk_set]
-"rot/model" = 0
+irqmode = 2
 
 [[group]]
 name = "stream"

@@ -284,7 +284,7 @@ duration_s = 4
 schedulers = ["none", "mq-deadline"]
 
 [disk_set]
-"rot/model" = 0
+irqmode = 2
 
 [[group]]
 name = "camera"
@@ -339,7 +339,7 @@ duration_s = 4
 depth = 1
 
 [disk_set]
-"rot/model" = 0
+irqmode = 2
 
 [[config]]
 name = "limit"

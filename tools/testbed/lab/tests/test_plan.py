@@ -18,7 +18,7 @@ from tools.testbed.lab.tests.conftest import SCENARIO, lines_of
 from tools.testbed.vm import uml
 
 SCHEDULERS = ["none", "mq-deadline", "cfq"]
-ATTRIBUTES = frozenset(["rot/model", "rot/rpm", "size"])
+ATTRIBUTES = frozenset(["irqmode", "rot/rpm", "size"])
 CONFIG = '[[config]]\nname = "c"\nscheduler = "cfq"\n'
 
 
@@ -44,7 +44,7 @@ def plan_of(source: str, disks: Path, kernel: Features) -> Plan:
             "config.0.scheduler",
             "kernel 7.3 has no scheduler 'elevator9' (it has none, mq-deadline, cfq)",
         ),
-        (SCENARIO.replace('"rot/model" = 0', '"rot/rpn" = 1'), '"rot/rpn"', "disk_set.rot/rpn",
+        (SCENARIO.replace('irqmode = 2', '"rot/rpn" = 1'), '"rot/rpn"', "disk_set.rot/rpn",
          "has no such attribute"),
         (SCENARIO.replace('"plain"', '"floppy"'), "disk", "disk", "no disk preset 'floppy' (known: plain)"),
         (SCENARIO.replace('file = "db"', 'file = "media:99"'), "file", "group.1.file", "media file 99 is not in 0..39"),
@@ -62,11 +62,11 @@ def test_refusal_of_what_the_kernel_lacks_names_line_and_key(
 
 def test_kernel_without_the_rotating_disk_is_refused(disks: Path) -> None:
     with pytest.raises(ScenarioError, match="test.toml:2: disk: kernel 7.3 has no rotating disk"):
-        plan_of(SCENARIO, disks, Features("7.3", SCHEDULERS, False, False))
+        plan_of(SCENARIO.replace("irqmode = 2", "size = 1024"), disks, Features("7.3", SCHEDULERS, False, False))
 
 
 def test_size_of_disk_set_is_the_disk_that_files_lie_on(disks: Path) -> None:
-    plan = plan_of(SCENARIO.replace('"rot/model" = 0', '"rot/model" = 0\nsize = 1024000'), disks, features())
+    plan = plan_of(SCENARIO.replace('irqmode = 2', 'irqmode = 2\nsize = 1024000'), disks, features())
     assert plan.disk.bytes == 1000 * GIB
 
 
@@ -160,7 +160,7 @@ def run_lab(source: str, kernel: Path, disks: Path, tmp_path: Path) -> int:
         (SCENARIO.replace("size =", "size = 4.5 #", 1), "test.toml:18: group.0.size: '4.5' is not a size"),
         (SCENARIO.replace("rate =", 'rate = "0MiB/s" #', 1), "test.toml:17: group.0.rate: '0MiB' is not in 1.."),
         (SCENARIO.replace('"mq-deadline"]', '"bfq"]'), "test.toml:4: schedulers: kernel 7.3 has no scheduler 'bfq'"),
-        (SCENARIO.replace('"rot/model" = 0', '"rot/rpn" = 1'), "test.toml:11: disk_set.rot/rpn: null_blk of kernel"),
+        (SCENARIO.replace('irqmode = 2', '"rot/rpn" = 1'), "test.toml:11: disk_set.rot/rpn: null_blk of kernel"),
         (SCENARIO.replace('file = "db"', 'file = "media:99"'), "test.toml:30: group.1.file: media file 99 is not in"),
     ],
 )
@@ -182,7 +182,7 @@ def test_bad_scenario_runs_nothing(
     [
         ("set = { slice_snc_ms = 50 }", "iosched/slice_snc_ms", "set", "config.0.set.slice_snc_ms"),
         ("set = { slice_async_rq = 5 }\nqueue = { rotatonal = 1 }", "rotatonal", "queue", "config.0.queue.rotatonal"),
-        ("", "rot0/rot/model", '"rot/model"', "disk_set.rot/model"),
+        ("", "rot0/irqmode", "irqmode", "disk_set.irqmode"),
         ("", "rot0/power", "[disk_set]", "disk_set"),
     ],
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the soak's tests share."""
+"""Samples, scripts and the kernel that several tests of the soak use."""
 
 import os
 import subprocess
@@ -86,7 +86,7 @@ worst write pid 29 by_request_ns 618308
 
 
 def events(disk: str = "rot1") -> str:
-    """What the director says before GOOD."""
+    """The events of the director before GOOD."""
     return (
         f"@event 22302000 {disk} switch cfq\n"
         f"@event 22302128 {disk} scheduler cfq completed 100 flushes 1 1\n"

@@ -31,7 +31,7 @@ def test_short_soak_holds_exercises_everything_and_repeats_exactly(kernel: Path,
 
 
 def test_control_groups_reserve_and_nothing_is_left_of_them(kernel: Path, tmp_path: Path) -> None:
-    """Writeback of theirs, and requests of two groups from one process, are seen now and then in a million."""
+    """Their writeback, and requests of two groups from one process, occur a few times in a million requests."""
     done = soak(*short(kernel, tmp_path, "--seed", "3", "--requests", "100000"))
     assert done.returncode == 0, done.stderr
     guest = json.loads(done.stdout)["guests"][0]
@@ -40,12 +40,12 @@ def test_control_groups_reserve_and_nothing_is_left_of_them(kernel: Path, tmp_pa
 
 
 def test_writeback_keeps_no_group_that_was_removed(kernel: Path, tmp_path: Path) -> None:
-    """With this seed it did: a clean inode that was switched from root's writeback was on no list."""
+    """With this seed it once did: a clean inode that was moved from the root's writeback was on no list."""
     done = soak(*short(kernel, tmp_path, "--seed", "855116", "--requests", "60000"))
     assert done.returncode == 0, done.stderr
 
 
-def test_load_that_nobody_has_tried_yet_holds(kernel: Path, tmp_path: Path) -> None:
+def test_load_of_a_new_seed_holds(kernel: Path, tmp_path: Path) -> None:
     done = soak(*short(kernel, tmp_path, "--seed", str(seed()), "--requests", "60000"))
     assert done.returncode == 0, done.stderr
 
@@ -83,7 +83,7 @@ def test_virtual_time_is_limited(kernel: Path, tmp_path: Path) -> None:
 def test_scheduler_that_the_kernel_lacks_is_bad_use_or_left_out(kernel: Path, tmp_path: Path) -> None:
     done = soak(*short(kernel, tmp_path, "--schedulers", "elevator9"))
     assert done.returncode == 2
-    assert "has not the scheduler" in done.stderr
+    assert "does not have the scheduler" in done.stderr
     done = soak(*short(kernel, tmp_path, "--schedulers", "cfq,elevator9", "--requests", "2000"))
     assert done.returncode == 0, done.stderr
     # set once for each of the four disks, and taken away at the end

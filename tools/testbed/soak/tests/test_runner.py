@@ -37,7 +37,7 @@ def test_kernel_that_does_not_exist_runs_nothing(tmp_path: Path) -> None:
 
 
 def options(tmp_path: Path, text: str) -> list[str | Path]:
-    """To soak a script; what it appends to $folder/samples is judged."""
+    """The options for a script as the kernel; what it appends to $folder/samples is checked."""
     for name, content in (("events", events()), ("good", GOOD)):
         (tmp_path / name).write_text(content)
     kernel = script(tmp_path / "linux", f"here={tmp_path}\n{text}")
@@ -71,7 +71,7 @@ def test_violation_names_seed_time_and_how_to_repeat_it_and_is_reported(tmp_path
     done = run(tmp_path, text, "--seed", "7", "--hours", "0.5")
     assert time.monotonic() - begin < 60, "the guest has not been ended"
     assert done.returncode == 1
-    assert "seed 7: at 0.602204 s of virtual time, rot1: drive no fuller than it can be" in done.stderr
+    assert "seed 7: at 0.602204 s of virtual time, rot1: drive no fuller than its depth" in done.stderr
     assert "repeat with --seed 7 --requests 5 --hours 0.5 --guests 1" in done.stderr
     report = (tmp_path / "out" / "report").read_text()
     assert "drive_depth 0" in report and "start pid 29" in report

@@ -156,5 +156,5 @@ def test_kselftests_that_compare_processes_are_there() -> None:
 def test_two_kselftests_of_one_name_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "Makefile").write_text("TEST_PROGS := test_a.sh\n")
     monkeypatch.setattr(guests, "kselftest_folder", lambda _name: tmp_path)
-    with pytest.raises(ValueError, match="test_a.sh is a test of cfq and of null_blk"):
+    with pytest.raises(ValueError, match="test_a.sh is a test of blktrace and of cfq"):
         guests.kselftests()

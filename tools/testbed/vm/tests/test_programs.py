@@ -22,7 +22,7 @@ int main(void) { printf("%d %d\\n", far_open(), far_plain()); return 0; }
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A program named fio that needs libfar.so.1, one of whose symbols has a version."""
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(programs, "PATH", f"{tmp_path}{os.pathsep}{programs.PATH}")
     monkeypatch.setattr(programs, "LIGHT", tmp_path / "light")
     (tmp_path / "map").write_text("FAR_1.0 { global: far_open; };\n")
     library = str(tmp_path / "libfar.so.1")
@@ -49,7 +49,7 @@ def test_empty_libraries_take_the_place_of_the_real_ones(program: Path) -> None:
 
 
 def test_no_fio_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(programs, "PATH", str(tmp_path))
     with pytest.raises(ToolError, match="install fio"):
         light_fio()
 

@@ -26,7 +26,7 @@ def boots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bo
         return Result(None, "", console, out=where)
 
     monkeypatch.setattr(qemu, "_watch", watch)
-    monkeypatch.setattr(qemu, "_vng", lambda: "vng")
+    monkeypatch.setattr(qemu, "_qemu", lambda: "qemu")
     monkeypatch.setattr(qemu, "qemu_version", lambda: (7, 2))
     (tmp_path / "bzImage").touch()
     return script
@@ -85,7 +85,7 @@ def test_last_try_has_one_thread_for_all_cpus(tmp_path: Path, boots: list[tuple[
     tried: list[bool] = []
 
     def watch(args: list[str], where: Path, *_rest: object) -> Result:
-        tried.append(args[-1] in qemu.ONE_THREAD)
+        tried.append(tuple(args[-len(qemu.ONE_THREAD):]) == qemu.ONE_THREAD)
         return Result(None, "", INT3, out=where)
 
     monkeypatch.setattr(qemu, "_watch", watch)

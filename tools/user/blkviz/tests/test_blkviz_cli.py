@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tools.user.blkviz import live, model, parse, perfetto, record, synth
+from tools.user.blkviz import capture, live, model, parse, perfetto, synth
 from tools.user.blkviz.errors import NoTraceError
 from tools.user.blkviz.parse import Source
 
@@ -53,23 +53,23 @@ def test_pictures_are_written_and_the_same_every_time(trace: Path, tmp_path: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.png", "a.svg", "b.svg"]
 
 
-@pytest.mark.parametrize(("words", "says"), [
-    ((), "name a TRACE"),
+@pytest.mark.parametrize(("words", "text"), [
+    ((), "no TRACE given"),
     (("nowhere",), "nowhere: no such file"),
-    (("TRACE", "--svg", "x.svg", "--from", "100"), "nothing between them"),
+    (("TRACE", "--svg", "x.svg", "--from", "100"), "empty range"),
     (("TRACE", "--svg", "x.svg", "--process", "nobody"), "no such process"),
-    (("TRACE", "--device", "sda"), "write MAJOR:MINOR"),
+    (("TRACE", "--device", "sda"), "give MAJOR:MINOR"),
     (("TRACE", "--device", "1:1"), "1:1"),
-    (("TRACE", "--reserved", "fast"), "write NAME=RATE"),
-    (("record", "sda"), "name a command"),
+    (("TRACE", "--reserved", "fast"), "give NAME=RATE"),
+    (("record", "sda"), "give a command after --"),
 ])
 def test_senseless_wishes_are_one_line_and_exit_2(
-    trace: Path, tmp_path: Path, words: tuple[str, ...], says: str
+    trace: Path, tmp_path: Path, words: tuple[str, ...], text: str
 ) -> None:
     done = blkviz(*(trace if word == "TRACE" else word for word in words), cwd=tmp_path)
     assert done.returncode == 2
     lines = done.stderr.decode().strip().splitlines()
-    assert len(lines) == 1 and lines[0].startswith("blkviz: ") and says in lines[0]
+    assert len(lines) == 1 and lines[0].startswith("blkviz: ") and text in lines[0]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -191,7 +191,7 @@ def test_recording_that_cannot_be_written_is_an_error(machine: dict[str, str], t
     (tmp_path / "trace").write_bytes(b"")
     done = blkviz("record", "-o", tmp_path / "base", "-w", "0.1", "sdx", env=machine)
     assert done.returncode == 1
-    assert b"blktrace can write nothing there (setup_mmap: mmap: Invalid argument)" in done.stderr
+    assert b"blktrace cannot write there (setup_mmap: mmap: Invalid argument)" in done.stderr
 
 
 def test_notes_of_an_older_recording_do_not_stay(machine: dict[str, str], tmp_path: Path) -> None:
@@ -215,14 +215,14 @@ def test_another_node_of_a_device_is_known_by_its_number(tmp_path: Path, monkeyp
     (tmp_path / "devices/dm-0").mkdir(parents=True)
     (tmp_path / "dev/block").mkdir(parents=True)
     (tmp_path / "dev/block/1:3").symlink_to(tmp_path / "devices/dm-0")
-    monkeypatch.setattr(record, "SYSFS", tmp_path)
+    monkeypatch.setattr(capture, "SYSFS", tmp_path)
     monkeypatch.setattr(Path, "is_block_device", lambda path: path.name == "null")
-    assert record.device_of("/dev/null") == (Path("/dev/null"), "dm-0")
-    assert record.device_of("sdx") == (Path("/dev/sdx"), "sdx")
+    assert capture.device_of("/dev/null") == (Path("/dev/null"), "dm-0")
+    assert capture.device_of("sdx") == (Path("/dev/sdx"), "sdx")
 
 
 def test_a_refused_mask_is_named(machine: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel says no more than EINVAL, and not of which file."""
+    """The kernel returns only EINVAL, without a file name."""
     write = Path.write_text
 
     def refuse(path: Path, text: str) -> int:
@@ -231,8 +231,8 @@ def test_a_refused_mask_is_named(machine: dict[str, str], tmp_path: Path, monkey
         return write(path, text)
 
     monkeypatch.setattr(Path, "write_text", refuse)
-    monkeypatch.setattr(record, "SYSFS", tmp_path / "sys")
-    with pytest.raises(NoTraceError, match="^--mask read,fly: [^\n]*$"), record.vfs_messages("sdx", "read,fly"):
+    monkeypatch.setattr(capture, "SYSFS", tmp_path / "sys")
+    with pytest.raises(NoTraceError, match="^--mask read,fly: [^\n]*$"), capture.vfs_messages("sdx", "read,fly"):
         raise AssertionError("not refused")
     assert switch(tmp_path) == "0"
 
@@ -310,7 +310,7 @@ def test_record_on_a_kernel_without_messages_says_so(machine: dict[str, str], tm
     (tmp_path / "other/class/block/sdx/trace").mkdir(parents=True)
     (tmp_path / "other/class/block/sdx/trace/vfs").write_text("")
     done = blkviz("record", "-o", tmp_path / "base", "-w", "0.1", "sdx", env=machine)
-    assert done.returncode == 0 and b"the trace has requests only" in done.stderr
+    assert done.returncode == 0 and b"the trace will have requests only" in done.stderr
 
 
 def test_record_tells_what_blktrace_says(machine: dict[str, str], tmp_path: Path) -> None:
@@ -332,7 +332,7 @@ def test_live_serves_what_has_come_so_far(tmp_path: Path) -> None:
         address = re.search(rb"http://127\.0\.0\.1:\d+/", serving.stdout.readline())
         assert address
         url = address[0].decode()
-        assert "no event yet" in urllib.request.urlopen(url).read().decode()
+        assert "No events recorded yet" in urllib.request.urlopen(url).read().decode()
         # a record that is cut off at the end of what has come is no damage
         serving.stdin.write(data[:len(data) // 2 + 11])
         serving.stdin.flush()

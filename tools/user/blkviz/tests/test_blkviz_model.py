@@ -12,11 +12,9 @@ from typing import Any
 
 import pytest
 
-from tools.user.blkviz import calls, cfq, figures, messages, model, parse, records, requests, synth, tables
-from tools.user.blkviz.errors import NoTraceError
-from tools.user.blkviz.parse import Source
-from tools.user.blkviz.recording import Notes
-from tools.user.blkviz.records import (
+from tools.user.blkviz import blktrace_format as fmt
+from tools.user.blkviz import cfq, messages, model, parse, process_stats, requests, synth, tables, vfs_calls
+from tools.user.blkviz.blktrace_format import (
     BACKMERGE,
     COMPLETE,
     FRONTMERGE,
@@ -27,6 +25,9 @@ from tools.user.blkviz.records import (
     REQUEUE,
     SPLIT,
 )
+from tools.user.blkviz.errors import NoTraceError
+from tools.user.blkviz.parse import Source
+from tools.user.blkviz.trace_files import Notes
 
 MS = 1_000_000
 ROOT = Path(__file__).resolve().parents[4]
@@ -38,7 +39,7 @@ def built(writer: synth.Writer, **options: Any) -> model.Model:
 
 def said_of(found: model.Model, request: int) -> list[str]:
     return [found.events.text(event) for event in found.requests.events_of(request)
-            if found.events.action[event] == records.NOTE_MESSAGE]
+            if found.events.action[event] == fmt.NOTE_MESSAGE]
 
 
 def values_of(found: model.Model, *names: str) -> list[list[int]]:
@@ -46,7 +47,7 @@ def values_of(found: model.Model, *names: str) -> list[list[int]]:
 
 
 def letters(found: model.Model, request: int) -> str:
-    return "".join(records.LETTERS[int(found.events.action[event])]
+    return "".join(fmt.LETTERS[int(found.events.action[event])]
                    for event in found.requests.events_of(request))
 
 
@@ -125,10 +126,10 @@ def test_a_requeued_request_is_dispatched_again() -> None:
 
 def test_a_requeued_write_is_not_the_read_of_its_sector() -> None:
     writer = synth.Writer()
-    writer.event(1, ISSUE, 8, 4096, category=records.WRITE)
-    writer.event(2, REQUEUE, 8, 4096, category=records.WRITE)
+    writer.event(1, ISSUE, 8, 4096, category=fmt.WRITE)
+    writer.event(2, REQUEUE, 8, 4096, category=fmt.WRITE)
     writer.event(3, ISSUE, 8, 4096)
-    writer.event(4, ISSUE, 8, 4096, category=records.WRITE)
+    writer.event(4, ISSUE, 8, 4096, category=fmt.WRITE)
     found = built(writer)
     assert [letters(found, 0), letters(found, 1)] == ["D", "DRD"]
 
@@ -156,12 +157,12 @@ def test_an_error_ends_a_request() -> None:
 
 def test_reads_and_writes_of_one_sector_are_kept_apart() -> None:
     writer = synth.Writer()
-    writer.event(1, QUEUE, 8, 4096, pid=1, category=records.READ)
-    writer.event(2, QUEUE, 8, 4096, pid=2, category=records.WRITE)
-    writer.event(3, ISSUE, 8, 4096, category=records.WRITE)
-    writer.event(4, ISSUE, 8, 4096, category=records.READ)
-    writer.event(5, COMPLETE, 8, 4096, category=records.READ)
-    writer.event(9, COMPLETE, 8, 4096, category=records.WRITE)
+    writer.event(1, QUEUE, 8, 4096, pid=1, category=fmt.READ)
+    writer.event(2, QUEUE, 8, 4096, pid=2, category=fmt.WRITE)
+    writer.event(3, ISSUE, 8, 4096, category=fmt.WRITE)
+    writer.event(4, ISSUE, 8, 4096, category=fmt.READ)
+    writer.event(5, COMPLETE, 8, 4096, category=fmt.READ)
+    writer.event(9, COMPLETE, 8, 4096, category=fmt.WRITE)
     found = built(writer)
     assert found.requests.pid.tolist() == [2, 1]
     assert found.requests.completed.tolist() == [9, 5]
@@ -209,7 +210,7 @@ def test_a_lost_completion_does_not_shift_the_others() -> None:
 
 def test_a_flush_belongs_to_who_sent_it() -> None:
     writer = synth.Writer()
-    category = records.WRITE | records.FLUSH
+    category = fmt.WRITE | fmt.FLUSH
     writer.event(1, ISSUE, 0, 0, pid=9, category=category)
     writer.event(5, COMPLETE, 0, 0, pid=0, category=category)
     found = built(writer)
@@ -464,7 +465,7 @@ def test_a_recording_of_two_devices_shows_one() -> None:
     second.event(30, COMPLETE, 8, 4096)
     trace = parse.parse([Source("a", first.together()), Source("b", second.together())])
     found = model.build(trace)
-    assert records.device_name(found.device) == "8:48"
+    assert fmt.device_name(found.device) == "8:48"
     assert (len(found.requests), found.lost) == (4, [])
     assert "8:0" in found.hints[0]
     other = model.build(trace, device=8 << 20)
@@ -488,7 +489,7 @@ def test_drops_that_blktrace_counted_are_told() -> None:
     writer = synth.Writer()
     writer.event(10, QUEUE)
     assert model.problems_of(built(writer, notes=Notes(dropped=30)))[0].startswith(
-        "30 events were dropped while recording, where is not known")
+        "30 events were dropped while recording, at unknown places")
     writer.lose(0, 12)
     writer.event(1000, QUEUE)
     assert model.problems_of(built(writer, notes=Notes(dropped=30)))[0].startswith(
@@ -522,8 +523,8 @@ def writes_over_reads_in_flight(count: int) -> synth.Writer:
     for number in range(count // 3):
         writer.event(number, ISSUE, 8, 4096)
     for number in range(count // 3):
-        writer.event(count + number, ISSUE, 8, 4096, category=records.WRITE)
-        writer.event(count + number, COMPLETE, 8, 4096, category=records.WRITE)
+        writer.event(count + number, ISSUE, 8, 4096, category=fmt.WRITE)
+        writer.event(count + number, COMPLETE, 8, 4096, category=fmt.WRITE)
     return writer
 
 
@@ -549,7 +550,7 @@ LONG = [dispatches_of_one_sector, a_bio_split_many_times, writes_over_reads_in_f
 
 def steps(work: Callable[[], object]) -> int:
     """Instructions of the model's modules that are executed: the same number on any machine."""
-    count, files = 0, {module.__file__ for module in (model, calls, cfq, figures, requests, tables)}
+    count, files = 0, {module.__file__ for module in (model, vfs_calls, cfq, process_stats, requests, tables)}
 
     def trace(frame: FrameType, event: str, arg: Any) -> Any:
         nonlocal count

@@ -17,15 +17,26 @@ from typing import Any
 import pytest
 
 from tools.base.cli import ToolError
-from tools.user.blkviz import filecalls, model, parse, record, recording, records, synth, syscalls, tracefs, tracetext
+from tools.user.blkviz import blktrace_format as fmt
+from tools.user.blkviz import (
+    capture,
+    model,
+    parse,
+    synth,
+    syscall_table,
+    trace_files,
+    tracefs_calls,
+    tracefs_capture,
+    tracefs_parse,
+)
 from tools.user.blkviz.parse import Problem, Source, Trace
-from tools.user.blkviz.tracetext import Event, Text
+from tools.user.blkviz.tracefs_parse import Event, Text
 
 TOOL = Path(__file__).resolve().parents[1] / "blkviz"
 HEAD = "# blkviz tracefs x86_64\n# device 8:48 8:49\n"
 US, MS, S = 1000, 1_000_000, 1_000_000_000
 READ, WRITE, CLOSE, OPEN, DUP2, PREAD, IO_SUBMIT, IO_GETEVENTS, STATX, CLOSE_RANGE = (
-    syscalls.X86_64[name] for name in ("read", "write", "close", "openat", "dup2", "pread64", "io_submit",
+    syscall_table.X86_64[name] for name in ("read", "write", "close", "openat", "dup2", "pread64", "io_submit",
                                        "io_getevents", "statx", "close_range"))
 
 
@@ -49,7 +60,7 @@ def pages(micros: int, pid: int, inode: int = 0x1f, device: str = "8:49", **more
 
 
 def read(text: str, end: str = "# end\n") -> Text:
-    return tracetext.read("sdx.tracefs", (HEAD + text + end).encode())
+    return tracefs_parse.read("sdx.tracefs", (HEAD + text + end).encode())
 
 
 def block_trace(*queued: tuple[int, int], wall: int = 1_700_000_000, last: int = 60) -> Trace:
@@ -57,26 +68,26 @@ def block_trace(*queued: tuple[int, int], wall: int = 1_700_000_000, last: int =
     writer = synth.Writer()
     writer.clock(S, wall)
     for number, (micros, pid) in enumerate(queued):
-        writer.event(micros * US, records.QUEUE, number * 8, 4096, pid=pid)
-    writer.event(last * S, records.UNPLUG_IO, pid=1)
+        writer.event(micros * US, fmt.QUEUE, number * 8, 4096, pid=pid)
+    writer.event(last * S, fmt.UNPLUG_IO, pid=1)
     return parse.parse([Source("sdx.blktrace.0", writer.together())])
 
 
-def said(trace: Trace) -> list[str]:
+def messages_of(trace: Trace) -> list[str]:
     """The messages, with the time in us and the thread."""
     events = trace.events
     return [f"{int(events.time[i]) // US} {events.pid[i]} {events.text(i)}" for i in range(len(events))
-            if events.action[i] == records.NOTE_MESSAGE]
+            if events.action[i] == fmt.NOTE_MESSAGE]
 
 
-def told(text: str, *queued: tuple[int, int]) -> list[str]:
-    trace = filecalls.merge(block_trace(*queued), read(text))
+def converted(text: str, *queued: tuple[int, int]) -> list[str]:
+    trace = tracefs_calls.merge(block_trace(*queued), read(text))
     assert trace.problems == []
-    return said(trace)
+    return messages_of(trace)
 
 
 def built(text: str, *queued: tuple[int, int]) -> model.Model:
-    return model.build(filecalls.merge(block_trace(*queued), read(text)))
+    return model.build(tracefs_calls.merge(block_trace(*queued), read(text)))
 
 
 # --- lines ---------------------------------------------------------------------------
@@ -146,7 +157,7 @@ def test_lines_that_the_cpus_wrote_late_are_put_in_order() -> None:
 def test_damaged_lines_are_left_out_and_told(damaged: str) -> None:
     good = enter(10, 7, READ, 3) + leave(20, 7, READ, 1)
     text = damaged + good if damaged.startswith("#") else good + damaged
-    found = read(text) if not damaged.startswith("#") else tracetext.read(
+    found = read(text) if not damaged.startswith("#") else tracefs_parse.read(
         "sdx.tracefs", (damaged + HEAD + good + "# end\n").encode())
     assert [event.what for event in found.events] == ["enter", "leave"]
     number = 1 if damaged.startswith("#") else 5
@@ -157,10 +168,10 @@ def test_damaged_lines_are_left_out_and_told(damaged: str) -> None:
 def test_a_truncated_file_has_what_is_whole_and_says_so() -> None:
     body = "".join(enter(n, 7, READ, 3) + leave(n + 5, 7, READ, 4096) for n in range(100, 200, 10))
     data = (HEAD + body + "# end\n").encode()
-    whole = tracetext.read("t", data).events
-    assert len(whole) == 20 and tracetext.read("t", data).problems == []
+    whole = tracefs_parse.read("t", data).events
+    assert len(whole) == 20 and tracefs_parse.read("t", data).problems == []
     for cut in range(len(data) - 1):
-        found = tracetext.read("t", data[:cut])
+        found = tracefs_parse.read("t", data[:cut])
         assert found.events == whole[:len(found.events)]
         assert any("before the recording did" in str(problem) for problem in found.problems), cut
 
@@ -173,13 +184,13 @@ def test_no_damage_makes_reading_fail() -> None:
         wrong = bytearray(data)
         for _ in range(chance.randrange(1, 20)):
             wrong[chance.randrange(len(wrong))] = chance.choice(b"\x00\xff\n -:,=()[]09a#")
-        merged = filecalls.merge(block_trace(), tracetext.read("t", bytes(wrong)))
+        merged = tracefs_calls.merge(block_trace(), tracefs_parse.read("t", bytes(wrong)))
         model.build(merged)
 
 
 def test_a_file_of_another_kind_of_machine_says_that_it_has_no_calls() -> None:
-    found = tracetext.read("t", (HEAD.replace("x86_64", "vax") + enter(1, 7, READ, 3) + "# end\n").encode())
-    assert any("kind of machine" in str(problem) for problem in found.problems)
+    found = tracefs_parse.read("t", (HEAD.replace("x86_64", "vax") + enter(1, 7, READ, 3) + "# end\n").encode())
+    assert any("machine type" in str(problem) for problem in found.problems)
 
 
 def test_lost_events_are_told_and_are_where_their_cpu_goes_on() -> None:
@@ -198,14 +209,15 @@ def test_the_numbers_are_those_of_the_headers(machine: str, header: str) -> None
     done = subprocess.run(["gcc", "-E", "-dM", "-xc", *wanted, "-"], input=f"#include <{header}>\n", text=True,
                           capture_output=True, check=True)
     words = dict(re.findall(r"#define (__NR\w+) (\w+)", done.stdout))
-    table = syscalls.MACHINES[machine]
+    table = syscall_table.MACHINES[machine]
     known = {name: words[f"__NR_{name}"] for name in table}
     # of calls that have another name on machines of 32 bits one word stands for the other
     assert {name: int(words.get(word, word)) for name, word in known.items()} == table
 
 
 def test_every_number_has_a_call_and_every_call_a_number() -> None:
-    assert set(syscalls.X86_64) == set(syscalls.CALLS) and set(syscalls.GENERIC) < set(syscalls.CALLS)
+    assert set(syscall_table.X86_64) == set(syscall_table.CALLS)
+    assert set(syscall_table.GENERIC) < set(syscall_table.CALLS)
 
 
 # --- whose files ------------------------------------------------------------------------
@@ -213,7 +225,7 @@ def test_every_number_has_a_call_and_every_call_a_number() -> None:
 
 def test_a_read_that_has_pages_of_the_device_in_hand_is_told_with_its_inode() -> None:
     text = enter(2_000_000, 7, PREAD, 3, 0x7f00, 65536, 8192) + pages(2_000_010, 7) + leave(2_000_500, 7, PREAD, 65536)
-    assert told(text) == ["2000000 7 enter vfs_read ino 31 off 8192 len 65536",
+    assert converted(text) == ["2000000 7 enter vfs_read ino 31 off 8192 len 65536",
                           "2000500 7 leave vfs_read ino 31 ret 65536"]
 
 
@@ -222,14 +234,14 @@ def test_other_calls_on_the_same_open_file_are_told_and_those_on_others_are_not(
             + enter(2_000_010, 7, READ, 4, 0, 10) + leave(2_000_011, 7, READ, 10)
             + enter(2_000_020, 7, READ, 3, 0, 10) + pages(2_000_021, 7) + leave(2_000_022, 7, READ, 10)
             + enter(2_000_030, 8, READ, 3, 0, 10) + leave(2_000_031, 8, READ, 10))
-    assert [one.split()[0] for one in told(text)] == ["2000000", "2000001", "2000020", "2000022"]
+    assert [one.split()[0] for one in converted(text)] == ["2000000", "2000001", "2000020", "2000022"]
 
 
 def test_threads_of_a_process_share_their_descriptors() -> None:
     text = (enter(2_000_000, 7, READ, 3, 0, 10, group=6) + pages(2_000_001, 7, group=6)
             + leave(2_000_002, 7, READ, 10, group=6)
             + enter(2_000_010, 8, WRITE, 3, 0, 10, group=6) + leave(2_000_011, 8, WRITE, 10, group=6))
-    assert "2000010 8 enter vfs_write ino 31 len 10" in told(text)
+    assert "2000010 8 enter vfs_write ino 31 len 10" in converted(text)
 
 
 def test_the_process_of_a_thread_is_known_from_any_of_its_lines() -> None:
@@ -237,7 +249,7 @@ def test_the_process_of_a_thread_is_known_from_any_of_its_lines() -> None:
     assert "(-------)" in unknown
     text = (enter(2_000_000, 7, READ, 3, 0, 10, group=6) + pages(2_000_001, 7, group=6)
             + leave(2_000_002, 7, READ, 10, group=6) + unknown + leave(2_000_011, 8, WRITE, 10, group=6))
-    assert "2000010 8 enter vfs_write ino 31 len 10" in told(text)
+    assert "2000010 8 enter vfs_write ino 31 len 10" in converted(text)
 
 
 @pytest.mark.parametrize("ends", [
@@ -249,7 +261,7 @@ def test_the_process_of_a_thread_is_known_from_any_of_its_lines() -> None:
 def test_what_is_closed_or_opened_anew_is_another_file(ends: str) -> None:
     text = (enter(2_000_000, 7, READ, 3, 0, 10) + pages(2_000_001, 7) + leave(2_000_002, 7, READ, 10) + ends
             + enter(2_000_020, 7, READ, 3, 0, 10) + leave(2_000_021, 7, READ, 10))
-    assert [one.split()[0] for one in told(text)] == ["2000000", "2000002"]
+    assert [one.split()[0] for one in converted(text)] == ["2000000", "2000002"]
 
 
 def test_a_copy_of_a_descriptor_is_the_same_open_file() -> None:
@@ -257,15 +269,15 @@ def test_a_copy_of_a_descriptor_is_the_same_open_file() -> None:
     text = (enter(2_000_000, 7, OPEN, 0) + leave(2_000_001, 7, OPEN, 3) + enter(2_000_002, 7, DUP2, 3, 1)
             + leave(2_000_003, 7, DUP2, 1) + enter(2_000_004, 7, CLOSE, 3) + leave(2_000_005, 7, CLOSE, 0)
             + enter(2_000_020, 7, WRITE, 1, 0, 10) + pages(2_000_021, 7) + leave(2_000_022, 7, WRITE, 10))
-    assert told(text)[:2] == ["2000000 7 enter vfs_open ino 31", "2000001 7 leave vfs_open ino 31 ret 3"]
+    assert converted(text)[:2] == ["2000000 7 enter vfs_open ino 31", "2000001 7 leave vfs_open ino 31 ret 3"]
 
 
 def test_an_open_is_told_when_its_file_turns_out_to_be_on_the_device() -> None:
     text = (enter(2_000_000, 7, OPEN, 0) + leave(2_000_001, 7, OPEN, 3)
             + enter(2_000_002, 7, OPEN, 0) + leave(2_000_003, 7, OPEN, 4)
             + enter(2_000_020, 7, READ, 3, 0, 10) + pages(2_000_021, 7) + leave(2_000_022, 7, READ, 10))
-    assert told(text)[:2] == ["2000000 7 enter vfs_open ino 31", "2000001 7 leave vfs_open ino 31 ret 3"]
-    assert len(told(text)) == 4
+    assert converted(text)[:2] == ["2000000 7 enter vfs_open ino 31", "2000001 7 leave vfs_open ino 31 ret 3"]
+    assert len(converted(text)) == 4
 
 
 def test_a_call_within_which_its_thread_queues_a_request_is_told() -> None:
@@ -273,7 +285,7 @@ def test_a_call_within_which_its_thread_queues_a_request_is_told() -> None:
     text = (enter(2_000_000, 7, READ, 3, 0, 10) + leave(2_000_002, 7, READ, 10)
             + enter(2_000_010, 7, STATX, 3) + leave(2_000_012, 7, STATX, 0)
             + enter(2_000_020, 7, STATX, 3) + leave(2_000_022, 7, STATX, 0))
-    assert told(text, (2_000_001, 7), (2_000_011, 7), (2_000_021, 8)) == [
+    assert converted(text, (2_000_001, 7), (2_000_011, 7), (2_000_021, 8)) == [
         "2000000 7 enter vfs_read len 10", "2000002 7 leave vfs_read ret 10",
         "2000010 7 enter vfs_stat", "2000012 7 leave vfs_stat ret 0"]
 
@@ -282,20 +294,20 @@ def test_pages_of_another_device_and_of_the_device_itself() -> None:
     own = 8 << 20 | 48
     text = (enter(2_000_000, 7, READ, 3, 0, 10) + pages(2_000_001, 7, device="8:1") + leave(2_000_002, 7, READ, 10)
             + enter(2_000_010, 7, READ, 4, 0, 10) + pages(2_000_011, 7, own, "0:9") + leave(2_000_012, 7, READ, 10))
-    assert told(text) == ["2000010 7 enter vfs_read len 10", "2000012 7 leave vfs_read ret 10"]
+    assert converted(text) == ["2000010 7 enter vfs_read len 10", "2000012 7 leave vfs_read ret 10"]
 
 
 def test_a_fault_within_a_call_does_not_make_its_file_one_of_the_device() -> None:
     fault = line(2_000_001, 7, "mm_filemap_fault", "dev=8:49 ino=1f ofs=8192")
     text = enter(2_000_000, 7, WRITE, 5, 0, 10) + fault + pages(2_000_002, 7) + leave(2_000_005, 7, WRITE, 10)
-    assert told(text, (2_000_003, 7)) == ["2000001 7 at vfs_fault ino 31 off 8192 len 4096"]
+    assert converted(text, (2_000_003, 7)) == ["2000001 7 at vfs_fault ino 31 off 8192 len 4096"]
 
 
 def test_who_waits_for_asynchronous_io_of_the_device_is_told() -> None:
     text = (enter(2_000_000, 7, IO_SUBMIT, 0x7f12, 1) + leave(2_000_002, 7, IO_SUBMIT, 1)
             + enter(2_000_010, 7, IO_GETEVENTS, 0x7f12, 1) + leave(2_000_900, 7, IO_GETEVENTS, 1)
             + enter(2_001_000, 7, IO_GETEVENTS, 0x8888, 1) + leave(2_001_001, 7, IO_GETEVENTS, 1))
-    assert [one.split()[3] for one in told(text, (2_000_001, 7))] == [
+    assert [one.split()[3] for one in converted(text, (2_000_001, 7))] == [
         "io_submit", "io_submit", "io_getevents", "io_getevents"]
 
 
@@ -321,7 +333,7 @@ def test_requests_of_io_uring_end_in_any_order_in_any_thread() -> None:
 
 def test_a_call_from_before_the_recording_begins_with_it() -> None:
     text = pages(2_000_001, 7) + leave(2_000_002, 7, READ, 10) + leave(2_000_003, 8, READ, 10)
-    assert told(text) == ["2000002 7 leave vfs_read ino 31 ret 10"]
+    assert converted(text) == ["2000002 7 leave vfs_read ino 31 ret 10"]
     calls = built(text).calls
     assert (calls.start.tolist(), calls.end.tolist(), calls.flags.tolist()) == (
         [S], [2_000_002 * US], [model.NO_ENTER])
@@ -353,29 +365,29 @@ LOST = "CPU:0 [LOST 4 EVENTS]\n"
 ])
 def test_a_call_across_a_loss_is_left_out_and_counted(lossy: str) -> None:
     after = enter(3_000_000, 7, READ, 3, 0, 10) + pages(3_000_000, 7) + leave(3_000_001, 7, READ, 10)
-    trace = filecalls.merge(block_trace(), read(lossy + after))
-    assert [one.split()[0] for one in said(trace)] == ["3000000", "3000001"]
+    trace = tracefs_calls.merge(block_trace(), read(lossy + after))
+    assert [one.split()[0] for one in messages_of(trace)] == ["3000000", "3000001"]
     assert [problem.text for problem in trace.problems] == [
         "4 events were lost while recording: system calls are missing",
-        "1 system calls with an end that was lost are left out"]
+        "1 system calls whose beginning or end was lost are left out"]
 
 
 def test_after_a_loss_a_descriptor_may_be_of_another_file() -> None:
     text = (enter(2_000_000, 7, READ, 3, 0, 10) + pages(2_000_001, 7) + leave(2_000_002, 7, READ, 10) + LOST
             + enter(2_000_010, 7, READ, 3, 0, 10) + leave(2_000_012, 7, READ, 10))
-    assert len(said(filecalls.merge(block_trace(), read(text)))) == 2
+    assert len(messages_of(tracefs_calls.merge(block_trace(), read(text)))) == 2
 
 
 def test_a_loss_elsewhere_takes_no_call() -> None:
     text = (enter(2_000_000, 7, READ, 3, 0, 10, cpu=1) + pages(2_000_001, 7, cpu=1) + LOST
             + leave(2_000_500, 8, READ, 1, cpu=0) + leave(2_900_000, 7, READ, 10, cpu=1))
-    trace = filecalls.merge(block_trace(), read(text))
-    assert len(said(trace)) == 2 and len(trace.problems) == 1
+    trace = tracefs_calls.merge(block_trace(), read(text))
+    assert len(messages_of(trace)) == 2 and len(trace.problems) == 1
 
 
 def test_a_beginning_that_is_lost_makes_no_call_from_before_the_recording() -> None:
     text = LOST + pages(2_000_001, 7) + leave(2_000_002, 7, READ, 10)
-    assert said(filecalls.merge(block_trace(), read(text))) == []
+    assert messages_of(tracefs_calls.merge(block_trace(), read(text))) == []
 
 
 # --- clocks ------------------------------------------------------------------------------
@@ -392,7 +404,7 @@ def marked(micros: int, wall: int) -> str:
 def test_one_clock_needs_no_shift_and_gets_none(wall_s: float) -> None:
     """The wall clock is noted by a program, which may have to wait; the block trace begins at 1 s."""
     text = marked(1_500_000, 1_700_000_000 * S + int((wall_s - 1) * S)) + ONE
-    assert said(filecalls.merge(block_trace(), read(text)))[0].split()[0] == "2000000"
+    assert messages_of(tracefs_calls.merge(block_trace(), read(text)))[0].split()[0] == "2000000"
 
 
 @pytest.mark.parametrize("shift_s", [1000, -1_000_000])
@@ -400,28 +412,28 @@ def test_another_clock_is_shifted_by_what_the_wall_clock_says(shift_s: int) -> N
     writer = synth.Writer()
     start = (2_000_000 + shift_s) * S
     writer.clock(start, 1_700_000_000, 250)
-    writer.event(start + 9 * S, records.QUEUE, 0, 4096, pid=7)
+    writer.event(start + 9 * S, fmt.QUEUE, 0, 4096, pid=7)
     trace = parse.parse([Source("sdx.blktrace.0", writer.together())])
     # the block trace begins 1 s after the mark
     mark = marked(2_000_000 * 10**6 - 10**6, 1_699_999_999 * S + 250)
     text = mark + enter(2_000_000 * 10**6 + 700, 7, READ, 3, 0, 10) + pages(2_000_000 * 10**6 + 701, 7)
-    merged = filecalls.merge(trace, read(text))
-    assert said(merged) == [f"{start // US + 700} 7 enter vfs_read ino 31 len 10"]
+    merged = tracefs_calls.merge(trace, read(text))
+    assert messages_of(merged) == [f"{start // US + 700} 7 enter vfs_read ino 31 len 10"]
     assert [problem.text for problem in merged.problems] == [
-        "its clock is not that of the block trace: system calls are placed by the wall clock, exact to some "
+        "its clock differs from that of the block trace: system calls are placed by the wall clock, to within some "
         "milliseconds"]
 
 
 def test_a_wall_clock_that_was_set_meanwhile_shifts_nothing() -> None:
     text = marked(900_000, 1_600_000_000 * S) + ONE + marked(3_000_000, 1_700_000_002 * S)
-    assert told(text)[0].split()[0] == "2000000"
+    assert converted(text)[0].split()[0] == "2000000"
 
 
 def test_events_of_another_time_are_left_out() -> None:
     late = enter(99_000_000, 7, READ, 3, 0, 10) + pages(99_000_001, 7)
-    trace = filecalls.merge(block_trace(), read(late))
-    assert said(trace) == []
-    assert [problem.text for problem in trace.problems] == ["of another time than the block trace: left out"]
+    trace = tracefs_calls.merge(block_trace(), read(late))
+    assert messages_of(trace) == []
+    assert [problem.text for problem in trace.problems] == ["recorded at another time than the block trace: left out"]
 
 
 def test_who_has_no_request_gets_its_name_from_the_events() -> None:
@@ -431,11 +443,11 @@ def test_who_has_no_request_gets_its_name_from_the_events() -> None:
 
 def test_losses_of_the_block_trace_stay_as_they_were() -> None:
     writer = synth.Writer()
-    writer.event(S, records.QUEUE, 0, 4096)
+    writer.event(S, fmt.QUEUE, 0, 4096)
     writer.lose(0, 5)
-    writer.event(9 * S, records.QUEUE, 8, 4096)
+    writer.event(9 * S, fmt.QUEUE, 8, 4096)
     trace = parse.parse([Source("sdx.blktrace.0", writer.together())])
-    merged = filecalls.merge(trace, read(ONE))
+    merged = tracefs_calls.merge(trace, read(ONE))
     assert merged.lost == trace.lost and len(merged.lost) == 1
     assert parse.add(merged, Source("none", b"")).problems == merged.problems
 
@@ -478,7 +490,7 @@ trap 'cp "$FAKE/trace" "$folder/$name.blktrace.0"; kill $!; exit 0' INT
 sleep 100 > /dev/null 2>&1 &
 wait
 """
-EVENTS = (*tracefs.CALLS, *tracefs.OF_DEVICE, *tracefs.OF_URING)
+EVENTS = (*tracefs_capture.CALLS, *tracefs_capture.OF_DEVICE, *tracefs_capture.OF_URING)
 
 
 @pytest.fixture
@@ -501,7 +513,7 @@ def machine(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "bin/blktrace").chmod(0o755)
     writer = synth.Writer()
     writer.clock(S, 1_700_000_000)
-    writer.event(60 * S, records.UNPLUG_IO, pid=1)
+    writer.event(60 * S, fmt.UNPLUG_IO, pid=1)
     (tmp_path / "trace").write_bytes(writer.together())
     return {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": str(tmp_path / "bin"),
             "BLKVIZ_SYSFS": str(tmp_path / "sys"), "BLKVIZ_TRACEFS": str(tmp_path / "tracing"), "FAKE": str(tmp_path)}
@@ -513,7 +525,7 @@ def recorded(machine: dict[str, str], *words: object) -> subprocess.CompletedPro
 
 
 def left(tmp_path: Path) -> list[str]:
-    """What a recording has left beside blktrace's files, and instances of tracefs."""
+    """Files of a recording other than those of blktrace, and tracefs instances."""
     return sorted([path.name for path in tmp_path.glob("*base*") if ".blktrace." not in path.name]
                   + [f"instance {path.name}" for path in (tmp_path / "tracing/instances").iterdir()])
 
@@ -528,7 +540,7 @@ def test_a_kernel_without_messages_is_recorded_by_tracefs_which_is_told(
 ) -> None:
     done = recorded(machine, "sdx", "--", "sh", "-c", "exit 7")
     assert done.returncode == 7, done.stderr
-    assert b"system calls: events of tracefs (raw_syscalls, filemap, readahead, io_uring)" in done.stderr
+    assert b"system calls: tracefs events (raw_syscalls, filemap, readahead, io_uring)" in done.stderr
     assert left(tmp_path) == ["base.blkviz.json", "base.tracefs"]
     text = (tmp_path / "base.tracefs").read_text()
     assert text == f"# blkviz tracefs {os.uname().machine}\n# device 8:48 8:49\n{ONE}# end\n"
@@ -547,14 +559,14 @@ def test_events_are_switched_on_for_the_device_with_the_monotonic_clock(
     own, numbers = re.fullmatch(r"common_pid != (\d+) && \((.*)\)",
                                 put(tmp_path, "events/raw_syscalls/sys_exit/filter")).groups()  # type: ignore[union-attr]
     assert int(own) > 0
-    table = syscalls.MACHINES[os.uname().machine]
+    table = syscall_table.MACHINES[os.uname().machine]
     assert sorted(numbers.split(" || ")) == sorted(f"id == {number}" for number in table.values())
     disk, part = 8 << 20 | 48, 8 << 20 | 49
     assert put(tmp_path, "events/filemap/mm_filemap_fault/filter") == \
         f"s_dev == {disk} || i_ino == {disk} || s_dev == {part} || i_ino == {part}"
 
 
-@pytest.mark.parametrize("event", [*tracefs.OF_DEVICE, *tracefs.OF_URING])
+@pytest.mark.parametrize("event", [*tracefs_capture.OF_DEVICE, *tracefs_capture.OF_URING])
 def test_what_a_kernel_has_not_is_not_needed(machine: dict[str, str], tmp_path: Path, event: str) -> None:
     folder = tmp_path / "tracing/events" / event
     folder.rename(tmp_path / "away")
@@ -615,13 +627,13 @@ def test_a_file_that_the_kernel_has_not_is_one_line_and_leaves_no_instance(
 
 
 @pytest.mark.parametrize(("lacks", "why"), [
-    ("tracing/instances", "mount -t tracefs"), ("tracing/events/raw_syscalls/sys_enter", "no events of system calls")])
+    ("tracing/instances", "mount -t tracefs"), ("tracing/events/raw_syscalls/sys_enter", "no system call events")])
 def test_a_machine_without_either_says_why_and_records_requests(
     machine: dict[str, str], tmp_path: Path, lacks: str, why: str
 ) -> None:
     (tmp_path / lacks).rename(tmp_path / "away")
     done = recorded(machine, "-w", "0.1", "sdx")
-    assert done.returncode == 0 and b"the trace has requests only" in done.stderr and why.encode() in done.stderr
+    assert done.returncode == 0 and b"the trace will have requests only" in done.stderr and why.encode() in done.stderr
     forced = recorded(machine, "--events", "tracefs", "-w", "0.1", "sdx")
     assert forced.returncode == 1 and why.encode() in forced.stderr
 
@@ -644,7 +656,7 @@ def test_a_kernel_with_messages_can_be_recorded_as_one_without(
 def test_a_full_disk_ends_the_copying_and_is_kept_to_be_told(tmp_path: Path) -> None:
     (tmp_path / "trace_pipe").write_text(ONE)
     with Path("/dev/full").open("wb", buffering=0) as out:
-        copier = tracefs.Copier(tmp_path / "trace_pipe", out)
+        copier = tracefs_capture.Copier(tmp_path / "trace_pipe", out)
         copier.start()
         copier.end()
     assert copier.error and copier.error.strerror == "No space left on device"
@@ -660,12 +672,12 @@ def test_an_interrupt_while_it_ends_waits_for_the_copy(
     def interrupted(file: Path, text: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tracefs, "put", interrupted)
+    monkeypatch.setattr(tracefs_capture, "put", interrupted)
     with (tmp_path / "out").open("wb", buffering=0) as out:
-        copier = tracefs.Copier(tmp_path / "trace_pipe", out)
+        copier = tracefs_capture.Copier(tmp_path / "trace_pipe", out)
         copier.start()
         with pytest.raises(KeyboardInterrupt):
-            tracefs.finish(tmp_path, copier)
+            tracefs_capture.finish(tmp_path, copier)
         assert not copier.is_alive()
     assert (tmp_path / "out").read_text() == "# end\n"
 
@@ -676,7 +688,7 @@ def test_an_instance_that_is_left_of_a_killed_recording_is_named(
     monkeypatch.setenv("BLKVIZ_TRACEFS", machine["BLKVIZ_TRACEFS"])
     old = tmp_path / f"tracing/instances/blkviz-{os.getpid()}"
     old.mkdir()
-    with pytest.raises(ToolError, match="rmdir it"), tracefs.recorded(tmp_path / "base", ["8:48"]):
+    with pytest.raises(ToolError, match="rmdir it"), tracefs_capture.recorded(tmp_path / "base", ["8:48"]):
         raise AssertionError("it began")
     assert old.is_dir() and not (tmp_path / ".base.tracefs.part").exists()
 
@@ -686,15 +698,15 @@ def test_events_are_found_beside_every_form_of_a_recording(tmp_path: Path) -> No
     trace = block_trace()
     (tmp_path / "sdx.blktrace.0").write_bytes(trace.events.sources[0].data)
     for argument in (tmp_path, tmp_path / "sdx", tmp_path / "sdx.blktrace.0"):
-        found, _ = recording.read([str(argument)])
-        assert said(found) == told(ONE) and found.problems == []
+        found, _ = trace_files.read([str(argument)])
+        assert messages_of(found) == converted(ONE) and found.problems == []
     (tmp_path / "sdx.tracefs").write_text(f"{HEAD}{ONE}")
-    found, _ = recording.read([str(tmp_path)])
+    found, _ = trace_files.read([str(tmp_path)])
     assert found.problems == [Problem(str(tmp_path / "sdx.tracefs"),
-                                      "ends before the recording did: later system calls are missing")]
+                                      "the file ends before the recording did: later system calls are missing")]
 
 
 def test_devices_of_what_is_none_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record, "SYSFS", tmp_path)
+    monkeypatch.setattr(capture, "SYSFS", tmp_path)
     with pytest.raises(ToolError, match="is sdq a block device"):
-        record.devices_of("sdq")
+        capture.devices_of("sdq")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Builds of bwctl, and a world of files for it to look at."""
+"""Builds of bwctl, and a set of fake kernel files for it to read."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Builds:
     harness: Path
 
     def ask(self, lines: list[bytes], env: dict[str, str] | None = None) -> list[str]:
-        """What the harness answers to each line."""
+        """The answers of the harness to each line."""
         done = subprocess.run([self.harness], input=b"".join(line + b"\n" for line in lines),
                               capture_output=True, env={**os.environ, **(env or {})})
         assert done.returncode == 0, done.stderr.decode(errors="replace")
@@ -77,7 +77,7 @@ class Result:
 
 
 class World:
-    """Fake /sys, /sys/kernel/debug, /proc and /sys/fs/cgroup, and the tool that sees only these."""
+    """Fake /sys, /sys/kernel/debug, /proc and /sys/fs/cgroup, and the tool run on these only."""
 
     def __init__(self, tool: Path, root: Path) -> None:
         self.tool = tool
@@ -97,7 +97,7 @@ class World:
         }
 
     def run(self, *args: str | bytes, kernel: str = "ok", stdout: Any = subprocess.PIPE) -> Result:
-        """Run the tool; `kernel` is what ioprio_set answers."""
+        """Run the tool; `kernel`: the result of ioprio_set."""
         done = subprocess.run([self.tool, *args], stdout=stdout, stderr=subprocess.PIPE,
                               env={**os.environ, **self.env, "BWCTL_FAKE_IOPRIO": kernel},
                               cwd=self.root, timeout=60)

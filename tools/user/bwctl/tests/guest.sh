@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# bwctl on a kernel that has the class: run as root in a guest of its own.
+# Tests bwctl on a kernel with the bandwidth class. Run it as root in a guest of its own.
 # usage: guest.sh DISK        (DISK: a rotating disk that nothing else uses, as sda)
 # BWCTL is the program (default: the one that `make -C tools/user/bwctl` builds).
 # Prints `ok NAME` or `not ok NAME` for each check, what went wrong as lines of
@@ -15,8 +15,8 @@ queue=/sys/block/$disk/queue
 
 [ -n "$disk" ] || { echo "usage: guest.sh DISK" >&2; exit 2; }
 [ "$(id -u)" = 0 ] || { echo "guest.sh: must be root" >&2; exit 2; }
-[ -b "/dev/$disk" ] || { echo "guest.sh: /dev/$disk is no block device" >&2; exit 2; }
-[ -x "$program" ] || { echo "guest.sh: $program is not there: make -C tools/user/bwctl" >&2; exit 2; }
+[ -b "/dev/$disk" ] || { echo "guest.sh: /dev/$disk is not a block device" >&2; exit 2; }
+[ -x "$program" ] || { echo "guest.sh: $program does not exist: run make -C tools/user/bwctl" >&2; exit 2; }
 
 work=$(mktemp -d) || exit 2
 chmod 755 "$work" # other users run the copy
@@ -49,18 +49,18 @@ check() {
 	fi
 }
 
-# exits CODE COMMAND...: run it, keep what it says in $said, compare its exit code.
+# exits CODE COMMAND...: run it, keep its output in $output, compare its exit code.
 exits() {
 	local expected=$1 code
 	shift
-	said=$("$@" 2>&1)
+	output=$("$@" 2>&1)
 	code=$?
 	echo "$* -> $code"
-	echo "$said"
+	echo "$output"
 	[ "$code" = "$expected" ]
 }
 
-says() { [[ $said == *"$1"* ]] || { echo "does not say: $1"; false; }; }
+prints() { [[ $output == *"$1"* ]] || { echo "the output lacks: $1"; false; }; }
 
 # Repeat a check until it is ok, for a minute at most.
 soon() {
@@ -73,7 +73,7 @@ soon() {
 
 as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 
-# The reservation of a process on the disk, as `show` writes it.
+# The reservation of a process on the disk, as printed by show --json.
 reservation_of() {
 	"$bwctl" show --json "$disk" | grep -o "{\"pid\": $1,[^}]*}"
 }
@@ -85,8 +85,8 @@ figure() { sed -nE "s/.*\"$1\": (-?[0-9]+).*/\1/p" <<< "$2"; }
 
 other_scheduler() {
 	echo none > "$queue/scheduler"
-	exits 1 "$bwctl" check "$disk" && says "NO  scheduler" &&
-		! says "not available" && says "echo cfq > $queue/scheduler"
+	exits 1 "$bwctl" check "$disk" && prints "NO  scheduler" &&
+		! prints "not available" && prints "echo cfq > $queue/scheduler"
 }
 
 advice_helps() {
@@ -95,103 +95,103 @@ advice_helps() {
 }
 
 honoured() {
-	exits 0 "$bwctl" check "/dev/$disk" && says "ok  kernel" && says "ok  tunables" &&
-		says "The class is honoured." && ! says "NO "
+	exits 0 "$bwctl" check "/dev/$disk" && prints "ok  kernel" && prints "ok  tunables" &&
+		prints "The class is honoured." && ! prints "NO "
 }
 
-honoured_in_json() { exits 0 "$bwctl" check --json "$disk" && says '"honoured": true'; }
+honoured_in_json() { exits 0 "$bwctl" check --json "$disk" && prints '"honoured": true'; }
 
 unprivileged_check() {
-	exits 0 as_nobody "$bwctl" check "$disk" && says "knows the class" && says "CAP_SYS_NICE"
+	exits 0 as_nobody "$bwctl" check "$disk" && prints "supports the class" && prints "CAP_SYS_NICE"
 }
 
 run_gives_it() {
 	exits 0 "$bwctl" run --rate 3M --delay 200ms -- sh -c "$bwctl show \$\$" &&
-		says " bw " && says "3 MiB/s" && says "200 ms"
+		prints " bw " && prints "3 MiB/s" && prints "200 ms"
 }
 
 # The number that io_uring and aio would use is the one that the kernel keeps.
-kernel_keeps_what_encode_says() {
+kernel_keeps_encoded_priority() {
 	local rate delay
 	for rate in 128K 3M 127.875M; do
 		for delay in 25ms 200ms 2s; do
 			exits 0 "$bwctl" run --rate "$rate" --delay "$delay" sh -c "$bwctl show --json \$\$" &&
-				says "\"ioprio\": $("$bwctl" encode --rate "$rate" --delay "$delay")," || return 1
+				prints "\"ioprio\": $("$bwctl" encode --rate "$rate" --delay "$delay")," || return 1
 		done
 	done
 }
 
 children_inherit() {
 	exits 0 "$bwctl" run --rate 3M --delay 200ms sh -c "sh -c '$bwctl show \$\$'; true" &&
-		says "3 MiB/s"
+		prints "3 MiB/s"
 }
 
-run_refuses_zero() { exits 2 "$bwctl" run --rate 0 --delay 1s true && says "is zero"; }
+run_refuses_zero() { exits 2 "$bwctl" run --rate 0 --delay 1s true && prints "is zero"; }
 
 run_needs_a_capability() {
 	exits 1 as_nobody "$bwctl" run --rate 3M --delay 200ms touch "$work/started" &&
-		says "CAP_SYS_NICE or CAP_SYS_ADMIN" && [ ! -e "$work/started" ]
+		prints "CAP_SYS_NICE or CAP_SYS_ADMIN" && [ ! -e "$work/started" ]
 }
 
 one_capability_is_enough() {
 	local capability
 	for capability in sys_nice sys_admin; do
 		exits 0 as_nobody --inh-caps="+$capability" --ambient-caps="+$capability" \
-			"$bwctl" run --rate 3M --delay 200ms echo started && says started || return 1
+			"$bwctl" run --rate 3M --delay 200ms echo started && prints started || return 1
 	done
 }
 
-# As configs/systemd/recorder.service starts its program: with one capability, dropped on the way.
+# Like configs/systemd/recorder.service: bwctl has one capability, which its command drops.
 service_keeps_it_without_the_capability() {
 	exits 0 as_nobody --no-new-privs --inh-caps=-all,+sys_nice --ambient-caps=-all,+sys_nice \
 		--bounding-set=-all,+sys_nice "$bwctl" run --rate 3M --delay 200ms -- \
 		setpriv --inh-caps=-all -- \
 		sh -c "grep ^CapEff: /proc/self/status; $bwctl show \$\$" &&
-		says "3 MiB/s" && says $'CapEff:\t0000000000000000'
+		prints "3 MiB/s" && prints $'CapEff:\t0000000000000000'
 }
 
 threads_inherit() {
 	exits 0 "$bwctl" run --rate 3M --delay 200ms -- python3 -c 'import os, subprocess, sys, threading, time
 threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
 sys.exit(subprocess.call([sys.argv[1], "show", str(os.getpid())]))' "$bwctl" &&
-		[ "$(grep -c ' bw .* 3 MiB/s .* 200 ms ' <<< "$said")" = 2 ]
+		[ "$(grep -c ' bw .* 3 MiB/s .* 200 ms ' <<< "$output")" = 2 ]
 }
 
 set_gives_it_to_every_thread() {
 	exits 0 "$bwctl" set --rate 5M --delay 1s "$sleeper" &&
 		exits 0 "$bwctl" show "$sleeper" &&
-		[ "$(grep -c ' bw .* 5 MiB/s .* 1000 ms ' <<< "$said")" = "$threads" ]
+		[ "$(grep -c ' bw .* 5 MiB/s .* 1000 ms ' <<< "$output")" = "$threads" ]
 }
 
 show_lists_it() {
-	exits 0 "$bwctl" show && says "all $threads" && says "5 MiB/s" && says "$disk: cfq"
+	exits 0 "$bwctl" show && prints "all $threads" && prints "5 MiB/s" && prints "$disk: cfq"
 }
 
 set_thread_is_for_one() {
 	exits 0 "$bwctl" set --thread --rate 1M --delay 1s "$sleeper" &&
-		exits 0 "$bwctl" show "$sleeper" && [ "$(grep -c ' bw .* 1 MiB/s ' <<< "$said")" = 1 ]
+		exits 0 "$bwctl" show "$sleeper" && [ "$(grep -c ' bw .* 1 MiB/s ' <<< "$output")" = 1 ]
 }
 
 set_goes_on() {
 	exits 1 "$bwctl" set --rate 7M --delay 1s 4194304 "$sleeper" &&
-		says "process 4194304: there is no such process" &&
-		exits 0 "$bwctl" show "$sleeper" && says "7 MiB/s"
+		prints "process 4194304: no such process" &&
+		exits 0 "$bwctl" show "$sleeper" && prints "7 MiB/s"
 }
 
 set_needs_a_capability() {
-	exits 1 as_nobody "$bwctl" set --rate 3M --delay 1s "$sleeper" && says CAP_SYS_NICE
+	exits 1 as_nobody "$bwctl" set --rate 3M --delay 1s "$sleeper" && prints CAP_SYS_NICE
 }
 
 set_none_takes_it_away() {
-	exits 0 "$bwctl" set --none "$sleeper" && exits 0 "$bwctl" show "$sleeper" && ! says " bw " &&
-		[ "$(grep -c ' none ' <<< "$said")" = "$threads" ]
+	exits 0 "$bwctl" set --none "$sleeper" && exits 0 "$bwctl" show "$sleeper" && ! prints " bw " &&
+		[ "$(grep -c ' none ' <<< "$output")" = "$threads" ]
 }
 
 table_of_the_device_is_used() {
 	echo 10 20 40 80 160 320 640 1280 > "$queue/iosched/bw_delays_ms" || return 1
 	exits 0 "$bwctl" encode --json --device "$disk" --rate 3M --delay 200ms &&
-		says "rounded down to 160 ms" && says '"delay_level": 4' &&
-		exits 0 "$bwctl" encode --rate 3M --delay 200ms && says "use --device $disk"
+		prints "rounded down to 160 ms" && prints '"delay_level": 4' &&
+		exits 0 "$bwctl" encode --rate 3M --delay 200ms && prints "use --device $disk"
 }
 
 # --- checks with a reader -----------------------------------------------------------
@@ -206,7 +206,7 @@ reservation_is_shown() {
 		[ $(($(figure met "$shown") + $(figure missed "$shown"))) -gt 0 ]
 }
 
-# Within the reservation, and beyond it while nobody else wants the disk.
+# Bytes within the reservation, and over it while no other process uses the disk.
 served() { echo $(($(figure bytes_in "$1") + $(figure bytes_over "$1"))); }
 
 served_more_than() {
@@ -224,16 +224,16 @@ reservation_is_spent() {
 }
 
 show_process_shows_the_device() {
-	exits 0 "$bwctl" show "$reader" && says "3 MiB/s" && says "$disk: cfq" && says MISSED
+	exits 0 "$bwctl" show "$reader" && prints "3 MiB/s" && prints "$disk: cfq" && prints MISSED
 }
 
 counters_count_it() {
-	exits 0 "$bwctl" show --json "$disk" && [ "$(figure bw_reservations "$said")" -ge 1 ] &&
-		[ "$(figure bw_bytes_in "$said")" -gt 0 ]
+	exits 0 "$bwctl" show --json "$disk" && [ "$(figure bw_reservations "$output")" -ge 1 ] &&
+		[ "$(figure bw_bytes_in "$output")" -gt 0 ]
 }
 
 unprivileged_show() {
-	exits 0 as_nobody "$bwctl" show "$reader" && says "3 MiB/s" && says "root may read it"
+	exits 0 as_nobody "$bwctl" show "$reader" && prints "3 MiB/s" && prints "run as root"
 }
 
 rate_is_now() { [ "$(figure rate "$(reservation_of "$reader")")" = "$1" ]; }
@@ -244,13 +244,13 @@ new_rate_is_taken() {
 
 # --- all of it -------------------------------------------------------------------------
 
-check "check says what to do under another scheduler" other_scheduler
+check "check prints what to do under another scheduler" other_scheduler
 check "what check advises makes the class honoured" advice_helps
 check "check finds the class honoured" honoured
-check "check says so in JSON" honoured_in_json
-check "check tells a missing privilege from a missing class" unprivileged_check
+check "check prints the same in JSON" honoured_in_json
+check "check distinguishes a missing privilege from a missing class" unprivileged_check
 check "run gives the command its priority" run_gives_it
-check "the kernel keeps what encode says" kernel_keeps_what_encode_says
+check "the kernel keeps the priority that encode prints" kernel_keeps_encoded_priority
 check "children inherit the priority" children_inherit
 check "run refuses the rate zero" run_refuses_zero
 check "run without privilege names the capability and starts nothing" run_needs_a_capability
@@ -284,7 +284,7 @@ check "show has the reservation of a reader" reservation_appears
 check "a reader spends its reservation" reservation_is_spent
 check "show PID has the device" show_process_shows_the_device
 check "the device's counters count it" counters_count_it
-check "show without privilege shows the rest and says what is missing" unprivileged_show
+check "show without privilege shows the rest and reports what is missing" unprivileged_show
 check "a new rate is taken while it reads" new_rate_is_taken
 kill "$reader"
 wait "$reader" 2> /dev/null

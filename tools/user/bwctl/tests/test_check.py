@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""check: each thing that can be wrong, and what to do about it."""
+"""check: each possible fault, and the advice for it."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def test_text_and_json_say_the_same(world: World) -> None:
 
 
 @pytest.mark.parametrize("kernel, status, found, advice", [
-    ("ok", "ok", "knows the class", None),
-    ("EPERM", "ok", "knows the class", "CAP_SYS_NICE or CAP_SYS_ADMIN"),
-    ("EINVAL", "no", "does not know the class", "patches of the bandwidth class"),
+    ("ok", "ok", "supports the class, and you may use it", None),
+    ("EPERM", "ok", "supports the class", "CAP_SYS_NICE or CAP_SYS_ADMIN"),
+    ("EINVAL", "no", "does not support the class", "patches of the bandwidth class"),
     ("ENOSYS", "no", "Function not implemented", "CONFIG_BLOCK"),
     ("EIO", "no", "ioprio_set: Input/output error", "seccomp"),
 ])
@@ -66,8 +66,8 @@ def test_device_that_does_not_exist(world: World) -> None:
     result = world.run("check", "sdq")
     assert (result.code, result.err) == (1, "")
     lines = result.out.splitlines()
-    assert lines[1].startswith("NO  device     there is no device, file or folder 'sdq'")
-    assert lines[2].strip() == "lsblk lists the devices"
+    assert lines[1].startswith("NO  device     no device, file or directory 'sdq'")
+    assert lines[2].strip() == "run lsblk for a list of devices"
     assert set(checks(world, "sdq")) == {"kernel", "device"}
 
 
@@ -109,7 +109,7 @@ def test_tunable_that_is_missing(world: World, name: str) -> None:
 def test_table_of_delays_that_is_damaged(world: World) -> None:
     world.disk("sda", delays="25 50")
     check = checks(world, "sda")["tunables"]
-    assert (check["status"], check["found"]) == ("no", "queue/iosched/bw_delays_ms is not eight numbers")
+    assert (check["status"], check["found"]) == ("no", "queue/iosched/bw_delays_ms does not hold eight numbers")
 
 
 def test_table_of_delays_is_shown(world: World) -> None:
@@ -117,8 +117,8 @@ def test_table_of_delays_is_shown(world: World) -> None:
     assert checks(world, "sda")["tunables"]["found"] == "delays 10 20 40 80 160 320 640 1280 ms"
 
 
-@pytest.mark.parametrize("rotational, found", [("1", "rotating: "), ("0", "not rotating: "), (None, "not known"),
-                                               ("x", "not known")])
+@pytest.mark.parametrize("rotational, found", [("1", "rotating: "), ("0", "not rotating: "), (None, "unknown"),
+                                               ("x", "unknown")])
 def test_rotation(world: World, rotational: str | None, found: str) -> None:
     world.disk("sda", rotational=rotational)
     check = checks(world, "sda")["rotation"]
@@ -127,9 +127,9 @@ def test_rotation(world: World, rotational: str | None, found: str) -> None:
 
 
 @pytest.mark.parametrize("rotational, depth, found, advised", [
-    ("1", "1", "queues 1 commands", False), ("1", "32", "queues 32 commands", True),
-    ("0", "32", "queues 32 commands", False), ("1", None, "its queue depth is not known", False),
-    ("1", "many", "its queue depth is not known", False),
+    ("1", "1", "queue depth 1", False), ("1", "32", "queue depth 32", True),
+    ("0", "32", "queue depth 32", False), ("1", None, "queue depth unknown", False),
+    ("1", "many", "queue depth unknown", False),
 ])
 def test_drive(world: World, rotational: str, depth: str | None, found: str, advised: bool) -> None:
     world.disk("sda", rotational=rotational, depth=depth)
@@ -137,7 +137,7 @@ def test_drive(world: World, rotational: str, depth: str | None, found: str, adv
     assert (check["status"], check["found"]) == ("ok", found)
     assert (check["advice"] is not None) == advised
     if advised:
-        assert "kept short for reservations (bw_depth)" in check["advice"]
+        assert "cfq keeps this queue short for reservations (bw_depth)" in check["advice"]
         assert "echo 1 > /sys/block/sda/device/queue_depth" in check["advice"]
 
 
@@ -146,7 +146,7 @@ def test_drive_whose_queue_is_not_kept_short(world: World) -> None:
     (folder / "queue/iosched/bw_depth").write_text("0\n")
     check = checks(world, "sda")["drive"]
     assert check["status"] == "ok"
-    assert check["advice"] == ("it may delay a deadline by 32 requests; "
+    assert check["advice"] == ("up to 32 queued requests may delay one with a deadline; "
                                "echo 1 > /sys/block/sda/queue/iosched/bw_depth")
 
 
@@ -167,7 +167,7 @@ def test_stacked_device_is_as_good_as_the_disks_below(world: World) -> None:
     assert found[:3] == [("kernel", None), ("device", "dm-0"), ("stack", "dm-0")]
     assert found[3:] == [(name, disk) for disk in ("sda", "sdb")
                          for name in ("scheduler", "tunables", "rotation", "drive")]
-    assert result.json["checks"][2]["found"] == "stacked: the reservation works on the disks below it: sda sdb"
+    assert result.json["checks"][2]["found"] == "stacked: reservations apply to the disks below it: sda sdb"
 
 
 def test_stacked_device_with_one_wrong_disk_is_not_honoured(world: World) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The words that bash offers, asked for as bash does it."""
+"""The completions that bash offers, requested as bash does it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What may stand for a device."""
+"""The ways to name a device."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ def test_later_mount_at_a_place_hides_the_earlier_one(world: World, tmp_path: Pa
     assert shown(world, str(tmp_path)) == ["sdb"]
 
 
-def test_file_system_that_is_on_no_disk_is_said(world: World, tmp_path: Path) -> None:
+def test_file_system_that_is_on_no_disk_is_reported(world: World, tmp_path: Path) -> None:
     mountinfo(world, "20 1 0:19 / / rw - overlay overlay rw")
     line = one_line(world.run("show", str(tmp_path)), 1)
-    assert line == f"show: {tmp_path} is on the file system 'overlay', which is no disk; name the disk"
+    assert line == f"show: {tmp_path} is on the file system 'overlay', which is not a disk: give the disk"
 
 
 def test_without_mountinfo_the_disk_must_be_named(world: World, tmp_path: Path) -> None:
@@ -83,16 +83,16 @@ def test_without_mountinfo_the_disk_must_be_named(world: World, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", ["sdq", "/dev/sdq", "nowhere/at/all", "x" * 300, "/" + "x" * 5000, "..x", "-"])
-def test_what_does_not_exist_is_said(world: World, name: str) -> None:
-    assert f"there is no device, file or folder '{name[:40]}" in one_line(world.run("show", "--", name), 1)
+def test_missing_device_is_reported(world: World, name: str) -> None:
+    assert f"no device, file or directory '{name[:40]}" in one_line(world.run("show", "--", name), 1)
 
 
 def test_empty_name_is_refused(world: World) -> None:
-    assert "name of the device is empty" in one_line(world.run("show", ""), 1)
+    assert "device name is empty" in one_line(world.run("show", ""), 1)
 
 
 def test_character_device_is_refused(world: World) -> None:
-    assert "/dev/null is no block device, file or folder" in one_line(world.run("show", "/dev/null"), 1)
+    assert "/dev/null is not a block device, file or directory" in one_line(world.run("show", "/dev/null"), 1)
 
 
 def test_dots_are_folders_and_not_names_in_sysfs(world: World) -> None:
@@ -119,7 +119,7 @@ def test_stack_that_stands_on_itself_ends(world: World) -> None:
     assert world.run("show", "dm-0").code == 0
 
 
-def test_block_device_that_sysfs_lacks_is_said(world: World) -> None:
+def test_block_device_missing_in_sysfs_is_reported(world: World) -> None:
     node = next((path for path in Path("/dev").iterdir() if path.is_block_device()), None)
     if not node:
         pytest.skip("no block device here")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""model: what a disk can do, what of that groups take, and what is left."""
+"""model: the model of a disk, what groups take of it, and what is left."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def test_disk_that_is_too_small_is_not_measured(disk: World) -> None:
     assert written(disk) == ""
 
 
-def test_what_is_measured_is_told_and_written(disk: World) -> None:
-    """Of a file that stands for a disk; figures of modelled disks are judged in selftests/uml."""
+def test_measured_model_is_printed_and_written(disk: World) -> None:
+    """Of a file that stands for a disk; measurements of modelled disks are checked in selftests/uml."""
     with (disk.dev / "sda").open("wb") as file:
         file.truncate(1 << 30)
     result = disk.run("model", "--measure", "--share", "70", "sda")
     if "Invalid argument" in result.err:
         pytest.skip("the file system has no direct I/O")
-    assert re.fullmatch(r"sda: \S+ \S+/s where it is slowest, a seek takes \S+ ms\n", result.out)
+    assert re.fullmatch(r"sda: rate \S+ \S+/s at its slowest, seek \S+ ms\n", result.out)
     assert re.fullmatch(r"8:0 bps=\d+ seek=\d+ share=70\n", written(disk))
 
 
@@ -61,32 +61,32 @@ def test_model_of_a_stack_is_that_of_its_disks(disk: World) -> None:
 
 
 @pytest.mark.parametrize(("args", "code", "text"), [
-    ([], 2, "the device is missing"),
-    (["sda", "sdb"], 2, "one device"),
+    ([], 2, "no device given"),
+    (["sda", "sdb"], 2, "give one device"),
     (["--rate", "50MB", "sda"], 2, "--seek is missing"),
     (["--seek", "10ms", "sda"], 2, "--rate is missing"),
     (["--share", "10", "sda"], 2, "--rate is missing"),
-    (["--none", "--share", "10", "sda"], 2, "--none goes with neither"),
-    ([*MODEL, "--json", "sda"], 2, "--json is for what a disk has"),
+    (["--none", "--share", "10", "sda"], 2, "--none cannot be combined with"),
+    ([*MODEL, "--json", "sda"], 2, "--json only applies when showing a model"),
     (["--rate", "x", "--seek", "10ms", "sda"], 2, "rate 'x'"),
-    (["--rate", "1", "--seek", "10ms", "sda"], 2, "not within 4 KiB/s and 1 TiB/s"),
+    (["--rate", "1", "--seek", "10ms", "sda"], 2, "out of range: 4 KiB/s to 1 TiB/s"),
     (["--rate", "50MB", "--seek", "10", "sda"], 2, "seek '10'"),
-    (["--rate", "50MB", "--seek", "1.1s", "sda"], 2, "longer than a second"),
-    ([*MODEL, "--share", "0", "sda"], 2, "share '0' is no number from 1 to 100"),
-    ([*MODEL, "--share", "101", "sda"], 2, "share '101' is no number"),
-    ([*MODEL, "--measure", "sda"], 2, "--measure finds what --rate and --seek say"),
-    (["--none", "--measure", "sda"], 2, "--none goes with neither"),
-    (["--measure", "--share", "0", "sda"], 2, "share '0' is no number from 1 to 100"),
+    (["--rate", "50MB", "--seek", "1.1s", "sda"], 2, "out of range: at most 1 s"),
+    ([*MODEL, "--share", "0", "sda"], 2, "share '0' is not a number from 1 to 100"),
+    ([*MODEL, "--share", "101", "sda"], 2, "share '101' is not a number"),
+    ([*MODEL, "--measure", "sda"], 2, "--measure cannot be combined with --rate or --seek"),
+    (["--none", "--measure", "sda"], 2, "--none cannot be combined with"),
+    (["--measure", "--share", "0", "sda"], 2, "share '0' is not a number from 1 to 100"),
     (["--measure", "sda"], 1, "sda: cannot be read: No such file or directory"),
     ([*MODEL, "sdz"], 1, "sdz"),
-    (["sda"], 1, "sda: has no model: nothing is refused"),
+    (["sda"], 1, "sda: has no model: the kernel accepts any reservation"),
 ])
 def test_what_cannot_be_is_one_line_and_changes_nothing(disk: World, args: list[str], code: int, text: str) -> None:
     assert text in one_line(disk.run("model", *args), code)
     assert written(disk) == ""
 
 
-def test_kernel_without_the_file_is_told_what_to_do(world: World) -> None:
+def test_kernel_without_the_file_gets_advice(world: World) -> None:
     world.disk("sda", number="8:0")
     for args in ([*MODEL, "sda"], ["sda"]):
         assert "has no io.bw.model" in one_line(world.run("model", *args), 1)
@@ -104,12 +104,12 @@ def full(disk: World) -> World:
 
 def test_shows_what_each_group_takes_and_what_is_left(full: World) -> None:
     first, *groups, last = full.run("model", "sda").out.splitlines()
-    assert first == "sda: 50000000 B/s, a seek takes 10 ms, and 85% of its time may be reserved"
+    assert first == "sda: rate 50000000 B/s, seek 10 ms, 85% of its time may be reserved"
     assert sorted(groups) == [" 12.0%  /system.slice/recorder.service", " 70.0%  /films"]
     # of 1 MiB/s takes 3.1% each
-    assert last == " 82.0%  reserved; there is room for 0 more groups of 1 MiB/s, a stream and a delay of 1 s each"
+    assert last == " 82.0%  reserved; room for 0 more groups of 1 MiB/s (1 stream, delay 1 s)"
     (full.cgroup / "films/io.bw").write_text("")
-    assert full.run("model", "sda").out.splitlines()[-1].startswith(" 12.0%  reserved; there is room for 23 more")
+    assert full.run("model", "sda").out.splitlines()[-1].startswith(" 12.0%  reserved; room for 23 more")
 
 
 def test_shows_it_as_json(full: World) -> None:
@@ -125,8 +125,8 @@ def test_what_processes_use_within_reservations_of_their_own_counts(full: World)
     (full.cgroup / "films/io.bw").write_text("")
     (full.cgroup / "io.stat").write_text("8:16 bw.class_us=900000\n8:0 rbytes=1 bw.class_us=130000\n7:0 \n")
     *_, use, last = full.run("model", "sda").out.splitlines()
-    assert use == " 13.0%  processes that have reserved by themselves, lately"
-    assert last.startswith(" 25.0%  reserved; there is room for 19 more")
+    assert use == " 13.0%  used recently by processes with a reservation of their own"
+    assert last.startswith(" 25.0%  reserved; room for 19 more")
     shown = full.run("model", "--json", "sda").json
     assert (shown["class_ppm"], shown["reserved_ppm"], shown["streams_left"]) == (130000, 250000, 19)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Rates and times: the table of good ones, the table of bad ones, and drawn ones beside Python's fractions."""
+"""Rates and times: a table of valid ones, a table of invalid ones, and random ones compared with Python's fractions."""
 
 from __future__ import annotations
 

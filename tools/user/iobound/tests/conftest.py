@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.testbed.lab.tests.conftest import kernel
-from tools.user.blkviz import model, parse, records, synth
+from tools.user.blkviz import blktrace_format as fmt
+from tools.user.blkviz import model, parse, synth
 from tools.user.blkviz.parse import Source
 from tools.user.iobound import work
 from tools.user.iobound.work import Request, Work
@@ -52,14 +53,14 @@ def random_story(seed: int, most: int = 12) -> Story:
     for number in range(draw.randrange(1, most)):
         queued = draw.randrange(SECOND)
         sent = queued + draw.randrange(1, 50 * MS)
-        kind = records.READ if number == 0 else draw.choice(
-            [records.READ, records.WRITE, records.READ | records.META, records.DISCARD | records.WRITE, records.FLUSH])
+        kind = fmt.READ if number == 0 else draw.choice(
+            [fmt.READ, fmt.WRITE, fmt.READ | fmt.META, fmt.DISCARD | fmt.WRITE, fmt.FLUSH])
         # none meets another, unless it is the same again
         sector = free.pop()
-        length = 0 if kind & records.FLUSH else draw.randrange(1, 17) * 512
-        for time, action in ((queued, records.QUEUE), (sent, records.ISSUE), (sent + 5 * MS, records.COMPLETE)):
+        length = 0 if kind & fmt.FLUSH else draw.randrange(1, 17) * 512
+        for time, action in ((queued, fmt.QUEUE), (sent, fmt.ISSUE), (sent + 5 * MS, fmt.COMPLETE)):
             later(time, action, sector, length, 100 + number % 3, kind)
-        if length and not kind & records.DISCARD:
+        if length and not kind & fmt.DISCARD:
             segment = sum(barrier < queued for barrier in barriers)
             found.append((sent, Request(sector, length // 512, segment)))
     for _, write in sorted(lines, key=lambda line: line[0]):
@@ -69,7 +70,7 @@ def random_story(seed: int, most: int = 12) -> Story:
 
 
 class Walk:
-    """A process that makes calls; each request is back before the next event, unless it is told otherwise.
+    """A process that makes calls; each request completes before the next event by default.
 
     @step: ns between two events; 0 is a clock that stands still
     @place: the sector of the request with a number
@@ -92,19 +93,19 @@ class Walk:
     def leave(self, operation: str, inode: int, pid: int = 100) -> None:
         self.note(f"leave vfs_{operation} ino {inode} ret 0", pid)
 
-    def begin(self, *names: str, pid: int = 100, category: int = records.READ) -> None:
+    def begin(self, *names: str, pid: int = 100, category: int = fmt.READ) -> None:
         """Queue and dispatch requests."""
         for name in names:
             self.sectors[name] = self.place(len(self.sectors))
-        for action in (records.QUEUE, records.ISSUE):
+        for action in (fmt.QUEUE, fmt.ISSUE):
             for name in names:
                 self.writer.event(self._tick(), action, self.sectors[name], 4096, pid=pid, category=category)
 
     def end(self, *names: str) -> None:
         for name in names:
-            self.writer.event(self._tick(), records.COMPLETE, self.sectors[name], 4096, pid=0)
+            self.writer.event(self._tick(), fmt.COMPLETE, self.sectors[name], 4096, pid=0)
 
-    def call(self, operation: str, inode: int, *names: str, pid: int = 100, category: int = records.READ) -> None:
+    def call(self, operation: str, inode: int, *names: str, pid: int = 100, category: int = fmt.READ) -> None:
         """A whole call, with its requests in the drive at the same time."""
         self.enter(operation, inode, pid)
         self.begin(*names, pid=pid, category=category)

@@ -67,23 +67,23 @@ def test_fio_is_given_the_device_of_the_trace_or_another_target(trace: Path) -> 
             assert done.stdout.decode().splitlines()[1] == f"{target} add"
 
 
-@pytest.mark.parametrize(("words", "says"), [
+@pytest.mark.parametrize(("words", "text"), [
     (["list", "nowhere", "--order", "sweep", "--format", "fio"], "nowhere: no such file"),
     (["report", "nowhere"], "nowhere: no such file"),
     (["list", "text", "--order", "sweep", "--format", "fio"], "text: not a block trace"),
     (["report", "text"], "text: not a block trace"),
     (["list", "TRACE", "--order", "dependencies", "--format", "lab", "-o", "x"], "no messages of VFS operations"),
-    (["list", "TRACE", "--order", "sweep", "--format", "lab", "--device", "sda"], "write MAJOR:MINOR"),
+    (["list", "TRACE", "--order", "sweep", "--format", "lab", "--device", "sda"], "give MAJOR:MINOR"),
     (["report", "TRACE", "--device", "1:1"], "1:1"),
     (["report", "TRACE", "--disk", "drum"], "no preset 'drum'"),
     (["report", "TRACE", "--set", "size"], "not 'attribute=value'"),
     (["report", "TRACE", "--set", "size=large"], "whole numbers"),
-    (["report", "TRACE", "--set", "size=100"], "choose a larger one, or --set size="),
+    (["report", "TRACE", "--set", "size=100"], "choose a larger disk, or --set size="),
     (["report", "TRACE", "--set", "blocksize=8192"], "blocks of 8192 bytes"),
     (["report", "TRACE", "--kernel", "none"], "no kernel at none"),
 ])
 def test_what_cannot_be_done_is_one_line_and_exit_2(
-    trace: Path, tmp_path: Path, words: list[str], says: str
+    trace: Path, tmp_path: Path, words: list[str], text: str
 ) -> None:
     (tmp_path / "text").write_text("not a trace\n" * 100)
     kernel = tmp_path / "kernel"
@@ -92,7 +92,7 @@ def test_what_cannot_be_done_is_one_line_and_exit_2(
     done = iobound(*(trace if word == "TRACE" else word for word in words), cwd=tmp_path,
                    env={"LAB_KERNEL": str(kernel)})
     assert done.returncode == 2, done.stderr
-    assert len(said(done)) == 1 and said(done)[0].startswith("iobound: ") and says in said(done)[0]
+    assert len(said(done)) == 1 and said(done)[0].startswith("iobound: ") and text in said(done)[0]
     assert {path.name for path in tmp_path.iterdir()} == {"text", "kernel"}
 
 
@@ -158,7 +158,7 @@ def test_a_report_says_the_same_in_a_table(kernel: Path, trace: Path) -> None:
         (line,) = [line for line in lines if line.startswith(f"{orders.ORDERS[name].title}  ")]
         assert line.split()[-3:] == [f"{row['seconds']:.3f}", f"{row['percent']:.1f}",
                                      f"{row['mean_seek_sectors'] / 2048:.2f}"]
-    assert lines[-1] == "with dependencies: the trace has no messages of VFS operations"
+    assert lines[-1] == "within dependencies: not replayed, the trace has no messages of VFS operations"
 
 
 @pytest.mark.parametrize("seed", range(3))

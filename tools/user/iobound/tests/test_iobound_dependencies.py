@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.user.blkviz import records
+from tools.user.blkviz import blktrace_format as fmt
 from tools.user.iobound import dependencies
 from tools.user.iobound.dependencies import NEAR_INODES
 from tools.user.iobound.tests.conftest import MS, Walk
@@ -75,7 +75,7 @@ def test_data_do_not_lead_to_data() -> None:
 def test_metadata_within_a_read_lead_to_what_was_asked_for_when_they_were_back() -> None:
     walk = Walk()
     walk.enter("read", 7)
-    walk.begin("extents", category=records.READ | records.META)
+    walk.begin("extents", category=fmt.READ | fmt.META)
     walk.begin("read ahead")
     walk.end("extents", "read ahead")
     walk.begin("data")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Lists for btreplay, fio and the laboratory, read back: by parsers of our own, and by the programs they are for."""
+"""Lists for btreplay, fio and lab, read by parsers of the tests and by the programs themselves."""
 
 from __future__ import annotations
 

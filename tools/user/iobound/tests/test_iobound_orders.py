@@ -9,7 +9,8 @@ from itertools import pairwise, permutations
 
 import pytest
 
-from tools.user.blkviz import records, synth
+from tools.user.blkviz import blktrace_format as fmt
+from tools.user.blkviz import synth
 from tools.user.blkviz.errors import NoTraceError
 from tools.user.iobound import dependencies, orders
 from tools.user.iobound.dependencies import Graph
@@ -156,24 +157,25 @@ def draw_step(seed: int) -> int:
 def test_commands_of_their_own_are_no_data() -> None:
     story = Story(synth.Writer(version=2))
     story.writer.request((0, MS, 2 * MS), 8, 4096)
-    story.writer.request((3 * MS, 4 * MS, 5 * MS), 0, 4096, category=records.READ | 1 << 9)
-    story.writer.request((6 * MS, 7 * MS, 8 * MS), 16, 4096, category=records.WRITE | records.WRITE_ZEROES)
+    story.writer.request((3 * MS, 4 * MS, 5 * MS), 0, 4096, category=fmt.READ | 1 << 9)
+    story.writer.request((6 * MS, 7 * MS, 8 * MS), 16, 4096, category=fmt.WRITE | fmt.WRITE_ZEROES)
     story.writer.request((9 * MS, 10 * MS, 11 * MS), 24, 1000)
     assert places(orders.original(story.work())) == [(8, 8)]
 
 
 def test_a_trace_without_data_is_refused() -> None:
     story = Story()
-    story.writer.request((0, MS, 2 * MS), 8, 4096, category=records.WRITE | records.DISCARD)
-    with pytest.raises(NoTraceError, match="no request for data among the trace's 1"):
+    story.writer.request((0, MS, 2 * MS), 8, 4096, category=fmt.WRITE | fmt.DISCARD)
+    with pytest.raises(NoTraceError, match="none of the 1 requests of the trace is for data"):
         story.work()
 
 
-@pytest.mark.parametrize(("name", "says"), [("barriers", "no note 'barrier'"), ("dependencies", "no messages of VFS")])
-def test_an_order_that_the_trace_does_not_tell_is_refused(name: str, says: str) -> None:
+@pytest.mark.parametrize(("name", "text"), [
+    ("barriers", "no messages 'barrier'"), ("dependencies", "no messages of VFS")])
+def test_an_order_that_the_trace_does_not_tell_is_refused(name: str, text: str) -> None:
     story = Story()
     story.writer.request((0, MS, 2 * MS), 8, 4096)
-    with pytest.raises(NoTraceError, match=says):
+    with pytest.raises(NoTraceError, match=text):
         orders.make(story.work(), name)
 
 

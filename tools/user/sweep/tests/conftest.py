@@ -66,7 +66,7 @@ class Result:
 
 
 class Builds:
-    """Programs, each built when the first test wants it; all know the fake disk."""
+    """Programs, each built for the first test that requires it, with the fake disk."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -219,7 +219,7 @@ def make_links(root: Path) -> None:
             (root / f"{other}{number}").hardlink_to(root / f"la/one{number}")
 
 
-# A file that is written has no name until it is complete, or a temporary one where the file system wants one; and
+# A file that is written has no name until it is complete, or a temporary one where the file system requires one; and
 # how who writes it is ended.
 INTERRUPTED = pytest.mark.parametrize("names, end", [
     pytest.param("", signal.SIGKILL, id="killed"), pytest.param("", signal.SIGINT, id="interrupted"),

@@ -5,8 +5,8 @@
  *                 tell of entries of that name
  *   FAKE_FIEMAP   "errno N", "none", or "PHYSICAL FLAGS": of all files
  *   FAKE_FIBMAP   "errno N", or a block
- *   FAKE_UNKNOWN  readdir tells no types
- *   FAKE_FS       the type that fstatfs tells, hexadecimal
+ *   FAKE_UNKNOWN  readdir returns no types
+ *   FAKE_FS       the type that fstatfs returns, hexadecimal
  *   FAKE_COUNT    a file that gets the number of calls of fstatat in the end
  *   FAKE_PAUSE    when the status of that name is asked for, say so on stderr,
  *                 and wait for a byte on stdin

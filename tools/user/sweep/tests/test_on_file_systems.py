@@ -104,7 +104,7 @@ find copy -type f -printf '%s\\n' > $OUT/sizes
 
 @pytest.mark.parametrize("fs", ["ext4", "xfs", "btrfs", "tmpfs"])
 def test_full_file_system_has_whole_files_only(builds: Builds, kernel: Path, tmp_path: Path, fs: str) -> None:
-    """Of 3.2 MB a few hundred thousand fit: what does not is told, and has no name."""
+    """Only some hundred thousand of 3.2 MB fit: the failure is reported, and the file gets no name."""
     for name in ("qcp", "qtar"):
         builds.program(name)
     script = FULL.replace("{fs}", fs).replace("{size}", "20m").replace("{builds}", str(builds.folder))

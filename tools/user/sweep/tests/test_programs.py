@@ -33,9 +33,9 @@ def test_help_fits_a_terminal(tool: Run, name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("args, text", [
-    (["--frob"], "no option '--frob'"), (["-Z"], "no option '-Z'"), (["--order"], "--order wants a value"),
-    (["--order=size"], "no order 'size'"), (["--order=name"], "no order 'name'"), (["--memory=1K"], "is no size"),
-    (["--memory=x"], "is no size"),
+    (["--frob"], "unknown option '--frob'"), (["-Z"], "unknown option '-Z'"), (["--order"], "--order requires a value"),
+    (["--order=size"], "unknown order 'size'"), (["--order=name"], "unknown order 'name'"),
+    (["--memory=1K"], "is not a size"), (["--memory=x"], "is not a size"),
 ])
 def test_bad_options_are_refused(tool: Run, name: str, args: list[str], text: str) -> None:
     done = tool(name, *args)

@@ -166,14 +166,14 @@ def test_deep_trees(tool: Run, tmp_path: Path) -> None:
 def test_directory_is_not_copied_into_itself_for_ever(tool: Run, tree: Path) -> None:
     before = {path for path in fingerprint(tree / "tree") if not path.startswith(b"/copy")}
     done = tool("qcp", "-r", "tree", "tree/copy")
-    assert (done.code, done.err) == (1, "qcp: cannot copy 'tree/copy': it is the copy\n")
+    assert (done.code, done.err) == (1, "qcp: cannot copy 'tree/copy': it is the copy itself\n")
     assert set(fingerprint(tree / "tree/copy")) == before
 
 
 @pytest.mark.parametrize("operands, text", [
     (["tree", "."], "it would be its own copy"), (["tree/odd/mode", "tree/odd"], "it would be its own copy"),
     (["tree/.", "tree"], "it would be its own copy"), (["missing", "to"], "No such file"),
-    (["tree/odd/dir", "tree/odd/mode"], "replace what is no directory"),
+    (["tree/odd/dir", "tree/odd/mode"], "replace an existing file"),
     (["tree/odd/mode", "no/such/place"], "create the copy"),
 ])
 def test_what_cannot_be_is_refused(tool: Run, tree: Path, operands: list[str], text: str) -> None:
@@ -185,7 +185,7 @@ def test_what_cannot_be_is_refused(tool: Run, tree: Path, operands: list[str], t
 
 def test_directory_wants_r(tool: Run, tree: Path) -> None:
     done = tool("qcp", "tree", "copy")
-    assert (done.code, done.err) == (1, "qcp: cannot copy 'tree': it is a directory, and -r is missing\n")
+    assert (done.code, done.err) == (1, "qcp: cannot copy 'tree': it is a directory: use -r\n")
     assert not (tree / "copy").exists()
 
 

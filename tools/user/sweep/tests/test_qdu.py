@@ -51,7 +51,7 @@ def test_output_is_that_of_du(tool: Run, tree: Path, options: list[str], order: 
     def counted(lines: list[bytes]) -> list[bytes]:
         return sorted(line for line in lines if not any(name in line for name in twice))
     assert counted(ours.out.split(b"\0")) == counted(theirs)
-    # du -L, too, tells links to nothing
+    # du -L reports links without a target too
     follows = "L" in "".join(options)
     assert (ours.code, len(ours.complaints)) == ((1, 2) if follows else (0, 0))
 
@@ -123,4 +123,4 @@ def test_sparse_files_take_what_they_take(tool: Run, tmp_path: Path) -> None:
 
 def test_all_and_summarize_are_opposites(tool: Run) -> None:
     done = tool("qdu", "-as")
-    assert (done.code, done.err) == (1, "qdu: -a and -s are opposites: choose one\n")
+    assert (done.code, done.err) == (1, "qdu: -a and -s cannot be combined\n")

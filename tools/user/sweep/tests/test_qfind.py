@@ -106,13 +106,15 @@ def test_unreadable_directory_is_told_once(tool: Run, open_folder: Path) -> None
 
 
 @pytest.mark.parametrize("words, text", [
-    (["-name"], "-name wants a value"), (["-type", "x"], "-type: 'x' is no type"), (["-type", "f,"], "is no type"),
-    (["-type", ""], "is no type"), (["-type", "fd"], "is no type"), (["-type", "f", "-type", "d"], "of two types"),
-    (["-size", "x"], "'x' is no size"), (["-size", "+"], "'+' is no size"), (["-size", "1kk"], "is no size"),
-    (["-size", "99999999999999999999"], "is no size"), (["-newer", "missing"], "cannot read 'missing'"),
-    (["-exec", "echo"], "-exec: a command that ends"), (["-exec", ";"], "-exec: a command"),
-    (["-exec", "{}", "+"], "the command is missing"), (["-print", "-name", "x"], "comes after the action"),
-    (["-name", "x", "-maxdepth", "1"], "'-maxdepth' is no test"),
+    (["-name"], "-name requires a value"), (["-type", "x"], "-type: invalid type 'x'"),
+    (["-type", "f,"], "-type: invalid type"), (["-type", ""], "-type: invalid type"),
+    (["-type", "fd"], "-type: invalid type"), (["-type", "f", "-type", "d"], "given twice with different types"),
+    (["-size", "x"], "-size: invalid size 'x'"), (["-size", "+"], "-size: invalid size '+'"),
+    (["-size", "1kk"], "-size: invalid size"), (["-size", "99999999999999999999"], "-size: invalid size"),
+    (["-newer", "missing"], "cannot read 'missing'"), (["-exec", "echo"], "-exec: the command must end"),
+    (["-exec", ";"], "-exec: the command must end"),
+    (["-exec", "{}", "+"], "no command before"), (["-print", "-name", "x"], "comes after the action"),
+    (["-name", "x", "-maxdepth", "1"], "unknown test or action '-maxdepth'"),
 ])
 def test_bad_expressions_are_refused(tool: Run, tmp_path: Path, words: list[str], text: str) -> None:
     done = tool("qfind", ".", *words)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tarfile
 from pathlib import Path
@@ -236,7 +237,7 @@ def test_names_are_relative(tool: Run, tree: Path) -> None:
     names = members(tree / "archive")
     assert str(tree / "tree/links/la")[1:] in names and f"{tree.name}/tree/odd/dir/inside" in names
     assert all(not name.startswith(("/", "..")) for name in names)
-    assert len(done.complaints) == 1 and "is removed from the beginning of names" in done.err
+    assert len(done.complaints) == 1 and re.search("removing '[^']+' from the beginning of names", done.err)
 
 
 @pytest.mark.parametrize("names", ["", "1"])
@@ -262,7 +263,7 @@ def test_unreadable_file_is_a_failure_and_the_rest_is_archived(tool: Run, open_f
     assert len(members(open_folder / "archive")) == 73
 
 
-@pytest.mark.parametrize("error, code, text", [(0, 1, "was shortened"), (5, 2, "Input/output error")])
+@pytest.mark.parametrize("error, code, text", [(0, 1, "was truncated"), (5, 2, "Input/output error")])
 @pytest.mark.parametrize("name", ["islands", "plain"])
 def test_file_that_ends_early_is_filled_up(
         tool: Run, tmp_path: Path, error: int, code: int, text: str, name: str) -> None:
@@ -346,8 +347,8 @@ def test_mode_is_as_usual_and_a_link_stays(tool: Run, tree: Path) -> None:
 
 
 @pytest.mark.parametrize("args, text", [
-    (["-f", "x", "tree"], "-c is missing"), (["-cf", "x"], "no path"), (["-cf"], "-f wants a value"),
-    (["-c", "--sort=size", "-f", "x", "t"], "--sort: no order 'size'"), (["-xf", "x"], "-c is missing"),
+    (["-f", "x", "tree"], "-c is missing"), (["-cf", "x"], "no path"), (["-cf"], "-f requires a value"),
+    (["-c", "--sort=size", "-f", "x", "t"], "--sort: unknown order 'size'"), (["-xf", "x"], "-c is missing"),
 ])
 def test_bad_use_is_refused(tool: Run, tmp_path: Path, args: list[str], text: str) -> None:
     done = tool("qtar", *args)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Walks: the order against a model, nothing lost and nothing twice, bounded memory, what changes meanwhile."""
+"""Walks: the order against a model, nothing lost and nothing twice, bounded memory, changes during the walk."""
 
 from __future__ import annotations
 
@@ -363,7 +363,7 @@ def test_what_cannot_be_read_is_told_once_and_the_rest_is_done(
     assert len(paths(events, "leave")) == len(paths(events, "directory"))
 
 
-# --- what changes meanwhile
+# --- changes during the walk
 
 @pytest.mark.parametrize("order", ["none", "full-inode+block"])
 @pytest.mark.parametrize("unknown", [False, True])
