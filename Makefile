@@ -120,7 +120,7 @@ evaluation: setup-run venv ## run every scenario and record the results; what is
 pages: venv ## write evaluation.md, the numbers in guides, and all pages and plots (build/pages) from committed results
 	@tools/testbed/lab/lab pages
 
-bench: setup-bench ## report instructions per I/O for each scheduler (BENCH_ARGS: see tools/dev/bench/bench cost --help)
+bench: setup-bench venv-run ## report instructions per I/O for each scheduler (BENCH_ARGS: see tools/dev/bench/bench cost --help)
 	@$(QUEUE) kernel
 	@tools/dev/bench/bench cost $(BENCH_ARGS)
 
@@ -142,7 +142,7 @@ coverage: setup-test venv ## which lines and branches the tests run (COVERAGE_AR
 mutants: setup-test venv ## plant small faults one by one: does a test hear each? (MUTANTS_ARGS: see tools/dev/mutants/mutants --help)
 	@tools/dev/mutants/mutants $(MUTANTS_ARGS)
 
-unchanged: setup-run ## is every scenario without a reservation the same with and without the BW class? (UNCHANGED_ARGS)
+unchanged: setup-run venv-run ## is every scenario without a reservation the same with and without the BW class? (UNCHANGED_ARGS)
 	@$(QUEUE) uml
 	@$(QUEUE) uml --before compare-I-O-priorities-by-rank
 	@tools/testbed/lab/lab unchanged --all --without build/uml-before/linux $(or $(UNCHANGED_ARGS),-j2)

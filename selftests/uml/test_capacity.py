@@ -148,7 +148,7 @@ def late(
         duration_s=SECONDS,
         vary={**ours.vary, "N": {str(count): count}},
         groups=[group_of(group, DISKS[disk]) for group in ours.groups],
-        configs=[dataclasses.replace(one, depth=[1]) for one in ours.configs if one.name == "cfq-bw"],
+        configs=[dataclasses.replace(one, depth=(1,)) for one in ours.configs if one.name == "cfq-bw"],
         expects=[],
         views=[],
     )

@@ -15,7 +15,7 @@ from .formats import lab_lines
 from .work import Request
 
 # There is one request at a time, so that a scheduler has nothing to sort.
-SCHEDULER = Config(at=(), name="none", scheduler="none", policy="none", depth=[1], only={})
+SCHEDULER = Config(at=(), name="none", scheduler="none", policy="none", depth=(1,), only={})
 LONGEST_NS = 10**9 * 86400 * 30
 
 

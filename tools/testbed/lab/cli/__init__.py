@@ -24,6 +24,7 @@ def parser() -> argparse.ArgumentParser:
         cluster.cells_parsers,
         looking.list_parser,
         looking.show_parser,
+        looking.keys_parser,
         looking.compare_parser,
         looking.plot_parser,
         checking.crosscheck_parser,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`lab list`, `show`, `compare` and `plot`: scenarios and results, without running anything."""
+"""`lab list`, `show`, `keys`, `compare` and `plot`: scenarios and results, without running anything."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from tools.base import text
 from tools.base.cli import EXIT_FAILED, EXIT_USAGE, ToolError
 
-from ..model import disks, results, schema
+from ..model import disks, keys, results, schema
 from ..model.catalog import SCENARIOS, all_scenarios, find_scenario
 from ..report import compare, plots
 from ..run import job
@@ -47,6 +47,11 @@ def cmd_show(args: argparse.Namespace) -> int:
         for expect in scenario.expects:
             needs = f" (needs {', '.join(expect.needs)})" if expect.needs else ""
             print(f"must show: {expect.says}{needs}")
+    return 0
+
+
+def cmd_keys(_args: argparse.Namespace) -> int:
+    print(keys.reference(), end="")
     return 0
 
 
@@ -91,6 +96,11 @@ def show_parser(commands: Commands) -> None:
     p = commands.add_parser("show", help=what, parents=[disks_option(), json_option()])
     p.add_argument("scenario", nargs="+")
     p.set_defaults(function=cmd_show)
+
+
+def keys_parser(commands: Commands) -> None:
+    p = commands.add_parser("keys", help="print the reference of scenario files, as Markdown")
+    p.set_defaults(function=cmd_keys)
 
 
 def compare_parser(commands: Commands) -> None:

@@ -26,7 +26,7 @@ RESULTS = BUILD / "lab" / "results"
 CACHE = Path(os.environ.get("LAB_CACHE", BUILD / "lab" / "cache"))
 
 
-def depths(text: str) -> list[int]:
+def depths(text: str) -> tuple[int, ...]:
     try:
         return schema.depths([int(word) for word in words(text)])
     except ValueError as error:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from .errors import BadValue
-from .reading import Value, setting, table, text
+from .reading import Settings, Value, convert, table
 
 MOUNTED = "/sys/fs/cgroup"
 ROOT = "root"
@@ -18,23 +18,31 @@ FILE = re.compile(r"[a-z]+(\.[a-z0-9_]+)+")
 DEVICE = "DEV "
 
 
-def name(value: Value) -> str:
+class Name(str):
     """What a control group may be called."""
-    if not NAME.fullmatch(text(value)) or value == ROOT:
-        raise BadValue(f"{value!r} is no name of a control group: small letters, digits and -, and not {ROOT}")
-    return str(value)
+
+    __slots__ = ()
+
+    @classmethod
+    def read(cls, value: Value) -> Name:
+        if not NAME.fullmatch(convert(value, str)) or value == ROOT:
+            raise BadValue(f"{value!r} is no name of a control group: small letters, digits and -, and not {ROOT}")
+        return cls(value)
 
 
-def settings(value: Value) -> dict[str, dict[str, str]]:
-    """The files of control groups, and what is written to them."""
-    found: dict[str, dict[str, str]] = {}
-    for group, files in table(value).items():
-        found[group] = {}
-        for file, item in table(files).items():
-            if not FILE.fullmatch(file):
-                raise BadValue(f"'{file}' is not the name of a control group's file")
-            found[group][file] = setting(item)
-    return found
+class FilesOfOne(Settings):
+    """The files of a control group, and what is written to them."""
+
+    NAME = FILE
+    WHAT = "a control group's file"
+
+
+class Files(dict[str, dict[str, str]]):
+    """The files of control groups."""
+
+    @classmethod
+    def read(cls, value: Value) -> Files:
+        return cls({group: FilesOfOne.read(files) for group, files in table(value).items()})
 
 
 def folder(group: str) -> str:

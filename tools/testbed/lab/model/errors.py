@@ -15,4 +15,8 @@ class ScenarioError(ToolError):
 
 
 class BadValue(ValueError):
-    """A value of a scenario file; the reader adds where it stands."""
+    """A value of a scenario file; @path leads from the value that was read to the part that is wrong."""
+
+    def __init__(self, what: str, *path: str | int) -> None:
+        super().__init__(what)
+        self.path = path

@@ -14,12 +14,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs
+
 from tools.base import text
 from tools.base.cli import EXIT_USAGE, ToolError
 from tools.base.files import write_if_changed
 from tools.base.paths import DOCUMENTS, ROOT
 
 from ..model.errors import BadValue
+from ..model.reading import Names
 from ..model.references import REFERENCE, Reference, Value, parse
 from ..model.results import Result
 from ..model.scenario import Scenario
@@ -114,5 +117,5 @@ def _table(words: str, results: Mapping[str, Found]) -> str:
         key, _, value = word.partition("=")
         if key != "configs":
             raise BadValue(f"table {words}: '{word}' is not configs=A,B")
-        view = replace(view, configs=tuple(value.split(",")))
+        view = structs.replace(view, configs=Names(value.split(",")))
     return text.markdown(*result_tables.view_rows(result, view, scenario))

@@ -87,7 +87,8 @@ def _entry(cells: list[CellResult], view: View, scenario: Scenario, label: str, 
     """One figure; over several variants, their range."""
     values = []
     for cell in cells:
-        groups, process = view.groups, ""
+        groups: tuple[str, ...] = view.groups
+        process = ""
         if view.rows in scenario.vary:
             if cell["vary"][view.rows] != label:
                 continue

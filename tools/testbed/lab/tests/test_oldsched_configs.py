@@ -43,7 +43,7 @@ def test_apex_has_the_reservations_of_the_scenario() -> None:
     policies = {config.name: config.policy for config in found.configs}
     assert policies["apex"] == "bw"
     assert policies["noop"] == "rt"
-    assert found.configs[-1].depth == [1, 31]
+    assert found.configs[-1].depth == (1, 31)
 
 
 def test_others_have_the_scenario_as_it_is() -> None:

@@ -3,6 +3,7 @@
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -13,7 +14,7 @@ from tools.testbed.lab.model import references, schema
 from tools.testbed.lab.model.catalog import OLDSCHED, SCENARIOS, all_scenarios
 from tools.testbed.lab.model.errors import BadValue
 from tools.testbed.lab.model.results import Result
-from tools.testbed.lab.model.scenario import Scenario
+from tools.testbed.lab.model.scenario import Metric, Reduce, Scenario
 from tools.testbed.lab.report import compare, documents, evaluation, result_tables
 from tools.testbed.lab.run import expect, figures, metrics
 from tools.testbed.lab.tests.conftest import SCENARIO, cell_result, process_result, result_of
@@ -154,7 +155,7 @@ def test_references_of_our_scenarios_can_be_read(of: Scenario) -> None:
     for one in references.of_scenario(of):
         for select in one.selects:
             assert set(select.config) <= names and set(select.groups) <= groups, one.text
-            assert select.metric in schema.METRICS and select.reduce in schema.REDUCES, one.text
+            assert select.metric in get_args(Metric) and select.reduce in get_args(Reduce), one.text
             for key, labels in select.vary.items():
                 assert set(labels) <= set(of.vary.get(key, {})), one.text
 

@@ -25,7 +25,7 @@ def parse(source: str) -> scenario.Scenario:
         ("duration_s = 4", "duration_s = 4\ndurations = 4", "durations", "durations", "unknown key"),
         ('rate = "1MiB/s"', 'rate = "1MiB"', "rate", "group.0.rate", "not a rate"),
         ('size = "1MiB"', 'size = "1 apple"', "size", "group.0.size", "not a size"),
-        ('kind = "paced"', 'kind = "hasty"', "kind", "group.0.kind", "not one of paced"),
+        ('kind = "paced"', 'kind = "hasty"', "kind", "group.0.kind", "not one of copy, greedy"),
         ('count = "$N"', 'count = "$M"', "count", "group.0.count", "$M is not a key of [vary]"),
         ("N = [1, 2]", "N = [1, -2]", "count", "group.0.count", "-2 is not in"),
         ("deadline_ms = 1000", "deadline_ms = true", "deadline_ms", "group.0.deadline_ms", "not a boolean"),
@@ -121,7 +121,8 @@ def test_published_rows_are_rows_of_texts(rows: str) -> None:
     source = SCENARIO + f'\n[[published]]\ncaption = "old"\ncolumns = ["a"]\nrows = {rows}\n'
     with pytest.raises(ScenarioError) as refusal:
         parse(source)
-    assert (refusal.value.line, refusal.value.key) == (lines_of(source, "rows")[0], "published.0.rows")
+    assert refusal.value.line == lines_of(source, "rows")[0]
+    assert refusal.value.key.startswith("published.0.rows")
 
 
 def test_message_is_one_line() -> None:
