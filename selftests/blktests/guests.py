@@ -170,7 +170,8 @@ class Group:
         timeout = BOOT_S + (self.machine.limit + 30) * self.machine.tries * len(tests)
         return boot(shlex.join([str(GUEST / "tests.sh"), *tests]), kernel=self.machine.kernel,
                     memory=self.machine.memory, timeout=timeout, out=self.folder, env=self.environment(),
-                    append=parameters("plain"), qemu=self.machine_options(), again=False)
+                    append=parameters("plain"), qemu=self.machine_options(), again=False,
+                    folders=[path for path in (self.machine.tree, self.machine.modules) if path])
 
     def environment(self) -> Mapping[str, str]:
         return {"SCHEDULER": self.scheduler, "TREE": str(self.machine.tree), "MODULES": str(self.machine.modules or ""),

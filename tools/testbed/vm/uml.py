@@ -111,7 +111,6 @@ class Guests:
             (folder / left).unlink(missing_ok=True)
         (folder / INIT).symlink_to(self.init)
         (folder / "job").write_text(text)
-        shutil.copyfile(surroundings.MKE2FS_CONF, folder / surroundings.MKE2FS_CONF.name)
         for file, content in files.items():
             (folder / file).write_text(content)
         console = folder / "console"

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from tools.base.cli import EXIT_USAGE, ToolError
 from tools.testbed.vm.programs import of_system
-from tools.testbed.vm.surroundings import MKE2FS_CONF
-from tools.testbed.vm.uml import OUT as RESULTS
 
 # Of the guest alone: all else but its results is the host's.
 MOUNTED = "/dev/disk"
@@ -17,16 +15,18 @@ MOUNTED = "/dev/disk"
 UUID = "6d5f1c1e-0d3a-4c0e-9a51-0a0b0c0d0e0f"
 # btrfs writes by itself, as on machines with instructions for CRC32C. User-Mode Linux has none, and so it would leave
 # what it writes to one worker for the checksums (btrfs_init_csum_hash(), should_async_write()).
+# What mkfs.ext4 would find in /etc/mke2fs.conf, whose defaults are others in each version of Debian, is named: those of
+# Debian 12. With a file of our own, or with the variable for it, some runs would be others.
+EXT4_FEATURES = ("none,sparse_super,large_file,filetype,resize_inode,dir_index,ext_attr,has_journal,extent,huge_file,"
+                 "flex_bg,metadata_csum,64bit,dir_nlink,extra_isize")
 MKFS = {
-    "ext4": f"-q -F -U {UUID} -E hash_seed={UUID},lazy_itable_init=0,nodiscard",
+    "ext4": f"-q -F -U {UUID} -O {EXT4_FEATURES} -b 4096 -I 256 -i 16384 "
+            f"-E hash_seed={UUID},lazy_itable_init=0,nodiscard",
     "xfs": f"-q -f -K -m uuid={UUID}",
     "btrfs": f"-q -f -K --csum xxhash -U {UUID}",
 }
 NEW = "new"
 OWN = "own:"
-# mkfs.ext4 has its defaults from a file, which the launcher puts into the folder of results. Not set by the load
-# generator itself: runs on xfs and btrfs are others when it does that.
-ENVIRONMENT = {"ext4": f"MKE2FS_CONFIG={RESULTS}/{MKE2FS_CONF.name}"}
 # A new file has no end; it is never as long as that.
 ENDLESS = 1 << 60
 
@@ -44,10 +44,7 @@ def _program(name: str) -> str:
 
 def job_lines(name: str, device: str, prepared: dict[str, int]) -> list[str]:
     """Make and mount it, and the files in @prepared, by their sizes in bytes; nothing of them stays in memory."""
-    command = f"{_program(f'mkfs.{name}')} {MKFS[name]} {device}"
-    if name in ENVIRONMENT:
-        command = f"{_program('env')} {ENVIRONMENT[name]} {command}"
-    lines = [f"run {command}", f"mkdir {MOUNTED}",
+    lines = [f"run {_program(f'mkfs.{name}')} {MKFS[name]} {device}", f"mkdir {MOUNTED}",
              f"mount {name} {device} {MOUNTED}"]
     lines += [f"prepare {path} {size}" for path, size in prepared.items()]
     return [*lines, "sync", "write /proc/sys/vm/drop_caches 3"]

@@ -15,7 +15,6 @@ from typing import Any, TypedDict, cast
 
 from tools.base.files import write_json
 from tools.base.paths import TOOLS
-from tools.testbed.vm import surroundings
 from tools.testbed.vm.uml import Guests
 
 from ..model.results import CellResult
@@ -38,7 +37,7 @@ class Inputs(TypedDict):
     random_numbers: str  # the library that is preloaded, and its seed
     command_line: list[str]  # the guest's memory is in it
     environment: dict[str, str]  # of the guest
-    programs: dict[str, str]  # of the host that the job runs, and their configuration
+    programs: dict[str, str]  # of the host that the job runs
     job: str  # disk, scheduler, files, streams
     lists: dict[str, str]  # files that the job names
     reducing: str
@@ -67,7 +66,7 @@ def inputs_of(plan: Plan, run: Run, guests: Guests) -> Inputs:
         "random_numbers": f"{sha256(guests.preload)} {guests.seed}",
         "command_line": guests.command()[1:],
         "environment": {name: value for name, value in guests.environment(guests.seed).items() if name not in PATHS},
-        "programs": {name: sha256(Path(name), surroundings.MKE2FS_CONF) for name in sorted(programs)},
+        "programs": {name: sha256(Path(name)) for name in sorted(programs)},
         "job": text,
         "lists": {str(n): "\n".join(s.list_lines) for n, s in enumerate(run.streams) if s.list_lines},
         "reducing": sha256(*REDUCING),
