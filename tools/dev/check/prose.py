@@ -45,6 +45,8 @@ GENERATED = ("evaluation.md", "apex.md", "coverage.md", "blktests.md", "disk-val
 SCENARIO_TEXTS = ("title", "about", "must_show", "differences", "says", "caption")
 
 _CODE = re.compile(r"`[^`\n]*`|<!--.*?-->")
+_FILLED = re.compile(r"<!--\{\{.*?<!---->", re.DOTALL)
+_REFERENCE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _TARGET = re.compile(r"\]\([^)]*\)")
 _KEY = re.compile(r'\s*([A-Za-z_]+)\s*=\s*("""|"|)')
 _TRAILER = re.compile(r"[A-Z][A-Za-z-]+: \S.*")
@@ -63,10 +65,17 @@ class Finding:
         return f"{self.path}:{self.line}: {self.what}"
 
 
+def _without_results(text: str) -> str:
+    """A text without references to results and what they are filled with: names of groups are no prose."""
+    for pattern in (_FILLED, _REFERENCE):
+        text = pattern.sub(lambda found: "-" + "\n" * found[0].count("\n"), text)
+    return text
+
+
 def of_markdown(text: str) -> str:
-    """The prose of a page, line by line: no code, no targets of links."""
+    """The prose of a page, line by line: no code, no targets of links, no results."""
     lines, fenced = [], False
-    for line in text.splitlines():
+    for line in _without_results(text).splitlines():
         fence = line.lstrip().startswith("```")
         fenced ^= fence
         code = fenced or fence or line.startswith(("    ", "\t"))
@@ -93,7 +102,7 @@ def of_scenario(text: str) -> str:
     """The comments and the texts of a scenario file, line by line: no names and no settings."""
     tomllib.loads(text)
     lines, long, keep = [], False, False
-    for line in text.splitlines():
+    for line in _without_results(text).splitlines():
         if long:
             lines.append(line.removesuffix('"""') if keep else "")
             long = '"""' not in line
