@@ -31,7 +31,7 @@ MAY_SKIP = {
     "debootstrap is not installed": "likewise, where nobody installed it",
     "no mount namespaces here": "likewise, in a container that may not make them",
     # of kselftests and of their cases
-    "slower than the disk": "in real time: a slow machine may find a cache empty before it has switched the disk off",
-    "memory cannot be measured here": "others on the machine took and gave back memory, each of three times",
+    "this machine is slower than the disk": "in real time: it may find a cache empty before it switches the disk off",
+    "memory use cannot be measured": "others on the machine took and gave back memory, each of three times",
     "slower than the disk: shares are not judged": "in real time: selftests/uml has shares in virtual time",
 }
