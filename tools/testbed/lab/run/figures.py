@@ -2,7 +2,7 @@
 """The figures of results that are committed: those that views, expectations and texts ask for.
 
 A result has some hundred figures for each process; a committed record has, for each run, one line with the figures that
-the scenario's own file asks for, and some for each group that comparisons use. Six digits are kept.
+the scenario's own file asks for, and some for each group that comparisons use. Ten digits are kept.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..model.results import SCHEMA, CellResult, Result
 from ..model.scenario import Cell, Scenario
 from . import metrics, oldsched
 
-DIGITS = 6
+DIGITS = 10
 # Of each group, for comparisons; a group without deadlines or buffer has none of the first two.
 OF_GROUPS = {"misses": "sum", "lost": "sum", "bytes_per_s": "sum", "latency_mean_ms": "mean", "latency_p99_ms": "max",
              "latency_max_ms": "max"}
