@@ -117,7 +117,7 @@ def test_changed_code_of_the_checks_builds_all(
     stamps.own_code.cache_clear()
     bisecting()
     assert bisecting.built == []  # a copy is the same
-    (tmp_path / "tools/dev/queue/bisect.py").write_text("# another\n")
+    (tmp_path / "tools/queue/bisect.py").write_text("# another\n")
     stamps.own_code.cache_clear()
     bisecting()
     assert bisecting.built == [BASE, ONE, TWO]
