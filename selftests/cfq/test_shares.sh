@@ -9,7 +9,7 @@
 . "$(dirname "$0")/cfq_common.sh"
 
 cfq_need awk dd env
-cfq_device rot/model=1 irqmode=0 hw_queue_depth=1 memory_backed=0 size=100000
+cfq_device irqmode=3 hw_queue_depth=1 memory_backed=0 size=100000
 cfq_need_debugfs
 ioprio=$(dirname "$0")/cfq_ioprio
 
