@@ -3,11 +3,26 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import os
 import tempfile
 from pathlib import Path
 from typing import Any
+
+
+def sha256(*paths: Path) -> str:
+    """The digest of files, one behind the other; read again only when one has changed."""
+    return _sha256(tuple((path, path.stat().st_mtime_ns) for path in paths))
+
+
+@functools.lru_cache
+def _sha256(paths: tuple[tuple[Path, int], ...]) -> str:
+    total = hashlib.sha256()
+    for path, _ in paths:
+        total.update(path.read_bytes())
+    return total.hexdigest()
 
 
 def write_whole(path: Path, data: bytes | str, mode: int = 0o644) -> None:

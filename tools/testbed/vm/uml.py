@@ -10,7 +10,6 @@ for the signal then). A kernel that complains fails its run, whatever the run is
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import shlex
@@ -23,6 +22,7 @@ from pathlib import Path
 
 from tools.base.cli import EXIT_USAGE, ToolError
 from tools.base.code_id import KERNEL_ID
+from tools.base.files import sha256
 from tools.base.paths import BUILD, ROOT
 
 from . import surroundings
@@ -95,7 +95,7 @@ class Guests:
 
     def kernel_id(self) -> str:
         """The code, configuration and compiler of the kernel, where its build says so (kernel-id); else its image."""
-        image = hashlib.sha256(self.kernel.read_bytes()).hexdigest()
+        image = sha256(self.kernel)
         try:
             said = json.loads((self.kernel.parent / KERNEL_ID).read_text())
         except (OSError, ValueError):

@@ -88,8 +88,3 @@ def of_scenario(scenario: Scenario) -> list[Reference]:
     """The references in a scenario's texts."""
     texts = (scenario.about, scenario.must_show, scenario.differences)
     return [parse(found) for text in texts for found in REFERENCE.findall(text)]
-
-
-def in_document(text: str) -> list[Reference]:
-    """The references in a document's text."""
-    return [parse(found) for found in REFERENCE.findall(text)]

@@ -7,13 +7,12 @@ has changed.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
-from tools.base.files import write_json
+from tools.base.files import sha256, write_json
 from tools.base.paths import TOOLS
 from tools.testbed.vm.uml import Guests
 
@@ -41,19 +40,6 @@ class Inputs(TypedDict):
     job: str  # disk, scheduler, files, streams
     lists: dict[str, str]  # files that the job names
     reducing: str
-
-
-def sha256(*paths: Path) -> str:
-    """Of files, one behind the other."""
-    return _sha256(tuple((path, path.stat().st_mtime_ns) for path in paths))
-
-
-@functools.lru_cache
-def _sha256(paths: tuple[tuple[Path, int], ...]) -> str:
-    total = hashlib.sha256()
-    for path, _ in paths:
-        total.update(path.read_bytes())
-    return total.hexdigest()
 
 
 def inputs_of(plan: Plan, run: Run, guests: Guests) -> Inputs:

@@ -33,15 +33,11 @@ def for_kernel(scenario: Scenario, features: Features, asked: list[str] | None) 
         or config.scheduler in features.schedulers
         or config.scheduler in (asked or [])
     ]
-    own = {config.scheduler for config in scenario.configs}
-    configs += [
-        added(scenario, name) for name in SCHEDULERS if name in features.schedulers and name not in own
-    ]
-    return dataclasses.replace(scenario, configs=configs)
+    return with_all(dataclasses.replace(scenario, configs=configs), features.schedulers)
 
 
 def with_all(scenario: Scenario, schedulers: list[str]) -> Scenario:
-    """The scenario as for_kernel() makes it for a kernel that has these schedulers, and its own configurations."""
+    """The scenario with a configuration of each old scheduler that a kernel has and the scenario does not name."""
     own = {config.scheduler for config in scenario.configs}
     more = [added(scenario, name) for name in SCHEDULERS if name in schedulers and name not in own]
     return dataclasses.replace(scenario, configs=[*scenario.configs, *more])

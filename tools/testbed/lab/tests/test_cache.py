@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tools.base import files
 from tools.base.code_id import KERNEL_ID
 from tools.base.paths import BUILD, TOOLS
 from tools.testbed.lab.model import schema
 from tools.testbed.lab.model.results import CellResult
-from tools.testbed.lab.run import cache as cache_module
 from tools.testbed.lab.run import job, runner
 from tools.testbed.lab.run.cache import Cache, inputs_of, key_of
 from tools.testbed.lab.run.features import Features
@@ -113,7 +113,7 @@ def test_exactly_the_runs_that_depend_on_a_change_begin_again(
     assert site.begun(cache, monkeypatch) == ALL
     assert site.begun(cache, monkeypatch) == set()
     change(site)
-    cache_module._sha256.cache_clear()
+    files._sha256.cache_clear()
     assert site.begun(cache, monkeypatch) == begun
     assert site.begun(cache, monkeypatch) == set()
 
@@ -137,7 +137,7 @@ def test_another_program_of_the_host_begins_the_runs_again_that_use_it(
 def test_kernel_of_the_same_code_is_the_same_kernel(tmp_path: Path) -> None:
     site = Site(tmp_path)
     image = site.guests().kernel_id()
-    digest = cache_module.sha256(tmp_path / "vmlinux")
+    digest = files.sha256(tmp_path / "vmlinux")
     assert image == digest
     (tmp_path / KERNEL_ID).write_text(json.dumps({"image": digest, "code": "abc"}))
     assert site.guests().kernel_id() == "abc"
