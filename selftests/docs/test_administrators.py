@@ -136,6 +136,36 @@ def test_bwctl_takes_the_rates_and_delays(tmp_path: Path) -> None:
     assert f"$ bwctl encode --rate 3M --delay 200ms\n    {said}" in PAGE.read_text()
 
 
+def formats() -> list[re.Pattern[str]]:
+    """The strings of bwctl's source, cell by cell, with what is filled in as any text."""
+    source = "".join(path.read_text() for path in (ROOT / "tools/user/bwctl").glob("*.c"))
+    strings = re.findall(r'"((?:[^"\\\n]|\\.)+)"', re.sub(r'" PRI[du]64 "', "d", source))
+    cells = {cell.removeprefix("%s: ").strip(" ,") for text in strings for cell in re.split(r"\s{2,}|\\[nt]", text)}
+    parts = [re.split(r"%[-.*\d]*(?:l*[dufgs]|%)", cell) for cell in cells if re.search("[A-Za-z]{2}", cell)]
+    return [re.compile(".*".join(map(re.escape, part))) for part in parts if "".join(part).strip()]
+
+
+def test_sample_output_of_bwctl_is_what_it_prints() -> None:
+    """Each cell that is a message or a heading; names and numbers are not looked at."""
+    known = formats()
+
+    def is_known(cell: str) -> bool:
+        return any(one.fullmatch(cell) for one in known)
+
+    cells = []
+    for block in re.findall(r"(?:^    .*\n)+", PAGE.read_text(), re.M):
+        of_bwctl = False
+        for line in block.splitlines():
+            if line.lstrip().startswith(("# ", "$ ")):
+                of_bwctl = " bwctl " in line
+            elif of_bwctl:
+                said = re.split(r"\s{2,}", re.sub(r"(?:(?<=\s)|^)(?:bwctl|sd[a-z]): ", "", line).strip())
+                cells += [cell for cell in said if re.fullmatch(r"[A-Z][A-Z ]+", cell) or len(cell.split()) > 2]
+    assert len(cells) > 20
+    cells = [part for cell in cells for part in ([cell] if is_known(cell) else re.split(r", (?=\w+ \d|rot)", cell))]
+    assert not [cell for cell in cells if not is_known(cell)]
+
+
 def test_targets_and_files_of_the_page_exist() -> None:
     text = PAGE.read_text()
     makefile = (ROOT / "Makefile").read_text()

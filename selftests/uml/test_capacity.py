@@ -18,7 +18,7 @@ from tools.testbed.lab.model import catalog, cgroups, units
 from tools.testbed.lab.model.results import Result
 from tools.testbed.lab.model.scenario import Group, Priority, Scenario
 from tools.testbed.lab.model.units import MIB
-from tools.testbed.lab.run import job, layout, runner
+from tools.testbed.lab.run import layout, runner
 from tools.testbed.lab.run.features import probe
 from tools.testbed.lab.run.plan import make_plan
 from tools.testbed.vm import uml
@@ -140,7 +140,7 @@ def late(
     size = int(presets.load(disk).attributes["size"]) * MIB
     part = int(size * (end - begin)) // (layout.MEDIA_FILES + 1) // MIB * MIB
     for key, value in {"MEDIA_FROM": begin, "MEDIA_BYTES": part, "DATABASE_BYTES": part, "TREES_TO": 1.0}.items():
-        monkeypatch.setattr(job, key, value)
+        monkeypatch.setattr(layout, key, value)
     ours = catalog.find_scenario(name)
     scenario = dataclasses.replace(
         ours,

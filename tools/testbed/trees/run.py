@@ -192,7 +192,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", type=float, default=3600, metavar="S",
                         help="limit of real time for the guest (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print the results of each run as JSON")
-    parser.add_argument("--plot", type=Path, metavar="DIR", help="draw each experiment into DIR/trees-FS-NAME.svg")
+    parser.add_argument("--plot", type=Path, metavar="DIR", help="draw each experiment into DIR/trees-FS-NAME.png")
 
 
 def check(option: str, given: Sequence[str], known: Sequence[str]) -> None:
@@ -226,9 +226,9 @@ def command(args: argparse.Namespace) -> int:
 def draw(found: Measured, args: argparse.Namespace) -> None:
     for name, times in found.times.items():
         draw_one = plot.write_sizes if name == SIZED else plot.write
-        draw_one(name, times, args.fs, args.plot / f"trees-{args.fs}-{name}.svg")
+        draw_one(name, times, args.fs, args.plot / f"trees-{args.fs}-{name}.png")
     if found.heads:
-        plot.write_heads(found.heads, args.fs, args.plot / f"trees-{args.fs}-{HEADS}.svg")
+        plot.write_heads(found.heads, args.fs, args.plot / f"trees-{args.fs}-{HEADS}.png")
 
 
 def tables(found: Measured, fs: str) -> list[str]:

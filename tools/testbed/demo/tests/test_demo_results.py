@@ -234,7 +234,7 @@ def test_cameras_are_what_the_table_says() -> None:
     assert "group --rate 16MB --delay 500ms" in guest and "echo 1000 > \"$groups/cameras/io.bfq.weight\"" in guest
 
 
-def test_it_needs_no_packages_but_virtme_ng(tmp_path: Path) -> None:
+def test_it_needs_no_package_of_python_but_msgspec(tmp_path: Path) -> None:
     (tmp_path / "numpy.py").write_text("raise ImportError('no numpy here')\n")
     done = subprocess.run([TOOLS / "testbed/demo/demo", "--help"], env={**os.environ, "PYTHONPATH": str(tmp_path)},
                           check=False, capture_output=True, text=True)

@@ -108,10 +108,10 @@ def cmd_try(args: argparse.Namespace) -> int:
         before = figures.load(record_of(scenario.name), scenario)
         rows, total = compare.with_record(before, result, scenario, args.percent)
         changed |= bool(rows)
-        print(f"{scenario.name}: {len(rows)} of {total} figures differ from the committed results"
+        print(f"{scenario.name}: {len(rows)} of {total} results differ from the committed ones"
               f" by more than {args.percent:g}%")
         if rows:
-            print(text.table(["run", "figure", "committed", "now", "change"], rows, "llrrr"))
+            print(text.table(["run", "metric", "committed", "now", "change"], rows, "llrrr"))
         for verdict in compare.changed_verdicts(before, result, scenario):
             changed = True
             print(verdict)

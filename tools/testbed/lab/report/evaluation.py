@@ -99,7 +99,8 @@ def write(
         for own, plotted in _pages(result, scenario, page, out):
             section = _section(result, scenario, own, "#", plotted, gone.get(scenario.name))
             parts = [section, _verdicts(verdicts), _crosscheck(checks)]
-            write_whole(own, "\n\n".join(part for part in parts if part) + "\n")
+            whole = "\n\n".join(part for part in parts if part) + "\n"
+            write_whole(own, whole if own.parent == out else _without_links(whole))
     kernels = [*results, *((gone[scenario.name], scenario) for _, scenario in results if scenario.name in gone)]
     parts = [INTRODUCTION, _kernel(kernels), _claims(judged, page, missing), _missed(judged, page)]
     parts += [_looks(judged), _numbers(judged, page), f"## How to read them\n\n{READING}"]
@@ -113,9 +114,14 @@ def _pages(result: Result, scenario: Scenario, page: Path, out: Path) -> list[tu
     if scenario.name in COMMITTED:
         drawn = scenario.name in SHOWN
         folder = page.parent / FIGURES
-        plotted = plots.plot_result(result, scenario, folder, "svg", brief=True) if drawn else []
+        plotted = plots.plot_result(result, scenario, folder, "png", brief=True) if drawn else []
         found.append((page.parent / page.stem / f"{scenario.name}.md", plotted))
     return found
+
+
+def _without_links(page: str) -> str:
+    """A committed page names the scenarios whose pages are not committed, without a link."""
+    return re.sub(r"\[([\w-]+)\]\(\1\.md\)", lambda found: found[0 if found[1] in COMMITTED else 1], page)
 
 
 def write_oldsched(results: list[tuple[Result, Scenario]], head: str, page: Path) -> None:
@@ -171,7 +177,7 @@ def _missed(judged: Judged, page: Path) -> str:
 
 
 def _looks(judged: Judged) -> str:
-    shown = [f"![{scenario.title}]({FIGURES}/{scenario.name}-1.svg)" for scenario, _ in judged
+    shown = [f"![{scenario.title}]({FIGURES}/{scenario.name}-1.png)" for scenario, _ in judged
              if scenario.name in SHOWN and scenario.views]
     return "\n\n".join(["## Plots", *shown]) if shown else ""
 

@@ -200,7 +200,7 @@ def test_small_directories_and_positions_of_the_head(capsys: pytest.CaptureFixtu
     tar, qtar = (head_band.Band(**found["heads"][program]) for program in ("tar", "qtar"))
     assert qtar.seconds < tar.seconds
     assert {path.name for path in tmp_path.iterdir()} == {
-        f"trees-ext4-{name}.svg" for name in ("bounds", "heads", "sizes")}
+        f"trees-ext4-{name}.png" for name in ("bounds", "heads", "sizes")}
 
 
 def test_program_that_fails_is_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
