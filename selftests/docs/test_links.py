@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 
@@ -18,6 +17,6 @@ def test_every_link_to_a_file_leads_to_one() -> None:
     for name in names.stdout.split("\0")[:-1]:
         path = ROOT / name
         for target in LINK.findall(path.read_text()) if path.exists() else []:
-            if "://" not in target and not os.path.exists(path.parent / target):
+            if "://" not in target and not (path.parent / target).exists():
                 missing.append(f"{name}: {target}")
     assert not missing, "\n".join(missing)

@@ -29,8 +29,8 @@ from .tree import FORMAT_PATCH, State, apply, queue_patches
 BRANCH = "oldsched"
 FLAVOUR, KUNIT = "um-oldsched", "um-oldsched-kunit"
 # Pages with results of such a kernel, and the command that regenerates each.
-PAGES = {"Documentation/queue/apex.md": "run scenarios/oldsched again, then `lab record --all` and `make pages`",
-         "Documentation/queue/evaluation.md": "run those of its scenarios again, then `lab record --all` and `make pages`"}
+PAGES = {"Documentation/queue/apex.md": "run scenarios/oldsched, then `lab record --all` and `make pages`",
+         "Documentation/queue/evaluation.md": "run those of its scenarios, then `lab record --all` and `make pages`"}
 # The targets that must compile without warnings, tests included.
 FRAGMENTS = FLAVOURS[KUNIT].fragments
 
