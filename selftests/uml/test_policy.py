@@ -14,6 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from tools.base.paths import ROOT
+from tools.testbed.lab.model import settings as queue_settings
 from tools.testbed.lab.model.disks import load_disk
 from tools.testbed.lab.model.units import GIB, KIB, MIB, NSEC_PER_MSEC, bw_ioprio, level_ioprio
 from tools.testbed.lab.run import job, stats
@@ -140,7 +141,7 @@ def run(
     lines = [
         *(disk or simple_disk()),
         f"write {job.SYSFS}/scheduler cfq",
-        f"write {job.SYSFS}/nr_requests {job.NR_REQUESTS}",
+        f"write {job.SYSFS}/nr_requests {queue_settings.PUBLISHED.queue['nr_requests']}",
         *(f"write {job.SYSFS}/iosched/{key} {value}" for key, value in (tunables or {}).items()),
         *(f"write {path} {value}" for path, value in (settings or {}).items()),
         f"device /dev/{job.DEVICE}",

@@ -2,7 +2,7 @@
 """Presets: files of `attribute = value` lines for null_blk's configfs directory.
 
 `#` begins a comment. A line `#@ key = value` is a rated speed of the disk, from its data sheet;
-`disk check` compares with it.
+`disk check` compares with it. `transport = NAME` is one of transports.py: it is no attribute of null_blk.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .errors import DiskError
+from .transports import TRANSPORTS
 
 FOLDER = Path(__file__).resolve().parents[3] / "configs" / "disks"
 RATED = ("outer_mbps", "inner_mbps", "random_4k_ms", "random_4k_kib_s", "random_64k_kib_s")
@@ -32,6 +33,7 @@ class Preset:
     title: str
     attributes: dict[str, str] = field(default_factory=dict)
     rated: dict[str, float] = field(default_factory=dict)
+    transport: str = ""
 
 
 def names(folder: Path = FOLDER) -> list[str]:
@@ -58,8 +60,12 @@ def parse(text: str, name: str) -> Preset:
         key, value = match["key"], match["value"]
         if rated:
             preset.rated[key] = _rated(key, value, where)
-        elif key in preset.attributes:
+        elif key in preset.attributes or (key == "transport" and preset.transport):
             raise DiskError(f"{where}: {key} is set twice")
+        elif key == "transport":
+            if value not in TRANSPORTS:
+                raise DiskError(f"{where}: no transport '{value}' (known: {', '.join(TRANSPORTS)})")
+            preset.transport = value
         else:
             preset.attributes[key] = value
     if preset.attributes.get("irqmode") != ROTATING or "size" not in preset.attributes:

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,12 +222,66 @@ static void check_depth(struct report *report, const char *disk, bool rotating)
 	result(report, OK, "drive", disk, found, advice);
 }
 
+/* Settings of the queue that configs/udev/90-cfq.rules recommends: numbers in queue/NAME. */
+static const struct setting {
+	const char *name;
+	uint64_t value;
+} recommended[] = {
+#include "recommended.h"
+};
+
+/* What a setting that differs costs. */
+static const char *cost_of(const char *name)
+{
+	static const struct {
+		const char *name, *cost;
+	} costs[] = {
+		{ "max_sectors_kb", "larger commands make reservations miss deadlines" },
+		{ "read_ahead_kb", "more read-ahead exceeds the burst of a reservation" },
+		{ "nr_requests", "fewer tags leave a scheduler no choice" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(costs); i++) {
+		if (!strcmp(costs[i].name, name))
+			return costs[i].cost;
+	}
+	return "not measured";
+}
+
+/* Compare the settings of a rotating disk, or only the one called @only, with what is recommended. */
+static void check_settings(struct report *report, const char *disk, const char *only)
+{
+	char found[LINE_SIZE], advice[LINE_SIZE], file[LINE_SIZE];
+	bool differs = false;
+	uint64_t value;
+
+	for (size_t i = 0; i < ARRAY_SIZE(recommended); i++) {
+		const struct setting *setting = &recommended[i];
+
+		put_text(file, sizeof(file), "queue/%s", setting->name);
+		if ((only && strcmp(only, setting->name)) ||
+		    !disk_read_number(disk, file, &value) || value == setting->value)
+			continue;
+		put_text(found, sizeof(found), "%s is %" PRIu64 ", recommended: %" PRIu64,
+			 setting->name, value, setting->value);
+		put_text(advice, sizeof(advice), "%s; echo %" PRIu64 " > /sys/block/%s/%s",
+			 cost_of(setting->name), setting->value, disk, file);
+		result(report, OK, "settings", disk, found, advice);
+		differs = true;
+	}
+	if (!differs && !only)
+		result(report, OK, "settings", disk, "as recommended", NULL);
+}
+
 static void check_disk(struct report *report, const char *disk)
 {
-	bool active = check_scheduler(report, disk);
+	bool active = check_scheduler(report, disk), rotating;
 
 	check_tunables(report, disk, active);
-	check_depth(report, disk, check_rotation(report, disk));
+	rotating = check_rotation(report, disk);
+	check_depth(report, disk, rotating);
+	if (rotating)
+		check_settings(report, disk, NULL);
 }
 
 /* --- the device ------------------------------------------------------------------ */
@@ -234,6 +289,7 @@ static void check_disk(struct report *report, const char *disk)
 static void check_stack(struct report *report, const char *name, const struct disk_list *disks)
 {
 	char found[LINE_SIZE] = "stacked: reservations apply to the disks below it:", more[LINE_SIZE];
+	uint64_t rotational;
 
 	if (disks->count == 1 && !strcmp(disks->names[0], name)) {
 		result(report, OK, "stack", name, "not stacked: reservations apply to it", NULL);
@@ -244,6 +300,9 @@ static void check_stack(struct report *report, const char *name, const struct di
 		strcpy(found, more);
 	}
 	result(report, OK, "stack", name, found, NULL);
+	/* Buffered reads use the read-ahead of this device, not that of the disks. */
+	if (disk_read_number(name, "queue/rotational", &rotational) && rotational)
+		check_settings(report, name, "read_ahead_kb");
 }
 
 static void check_device(struct report *report, const char *text)

@@ -16,6 +16,8 @@ enum {
 	EXIT_NOT_FOUND = 127,	/* as env(1) and nice(1): not found */
 };
 
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
 #define PATH_SIZE 4096
 #define LINE_SIZE 1024
 

@@ -122,3 +122,12 @@ def test_every_value_of_a_preset_has_its_source_in_a_comment(name: str) -> None:
 def test_the_four_disks_of_the_documentation_exist() -> None:
     assert {"barracuda-7200.11", "cheetah-15k", "laptop-5400", "nearline-20tb"} <= set(
         presets.names())
+
+
+def test_transport_is_no_attribute_of_the_disk() -> None:
+    preset = presets.parse(GOOD + "transport = sata\n", "good")
+    assert preset.transport == "sata" and "transport" not in preset.attributes
+    with pytest.raises(DiskError, match=r"bad.conf:7: no transport 'scsi' \(known: sata, pata"):
+        presets.parse(GOOD + "transport = scsi\n", "bad")
+    with pytest.raises(DiskError, match="bad.conf:8: transport is set twice"):
+        presets.parse(GOOD + "transport = sata\ntransport = sas\n", "bad")

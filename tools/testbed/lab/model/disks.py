@@ -18,6 +18,7 @@ class Disk:
 
     name: str
     attributes: dict[str, str]
+    transport: str = ""
 
     @property
     def bytes(self) -> int:
@@ -37,7 +38,7 @@ def load_disk(folder: Path, name: str) -> Disk:
         preset = presets.parse((folder / f"{name}.conf").read_text(), name)
     except DiskError as error:
         raise ToolError(str(error), EXIT_USAGE) from None
-    return Disk(name, preset.attributes)
+    return Disk(name, preset.attributes, preset.transport)
 
 
 def of_scenario(scenario: Scenario, folder: Path) -> Disk:
@@ -46,7 +47,7 @@ def of_scenario(scenario: Scenario, folder: Path) -> Disk:
         preset = load_disk(folder, scenario.disk)
     except ToolError as error:
         raise scenario.where.error(("disk",), str(error)) from None
-    disk = Disk(preset.name, preset.attributes | scenario.disk_set)
+    disk = Disk(preset.name, preset.attributes | scenario.disk_set, preset.transport)
     seeks = ("rot/seek_avg_us", "rot/seek_full_us")
     if disk.attributes.get("rot/seek_knee_percent", "0") != "0":
         return disk

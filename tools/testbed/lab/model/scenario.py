@@ -342,6 +342,7 @@ class Scenario:
     disk: str
     disk_set: dict[str, str]
     filesystem: str  # a name or a $variable; empty: the raw device
+    settings: str  # of the disk's queue: a name or a $variable
     duration_s: float
     seed: int
     vary: Vary

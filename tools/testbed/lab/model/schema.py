@@ -17,7 +17,7 @@ from msgspec import Meta, Struct, structs
 
 from tools.testbed.disk import presets
 
-from . import cgroups, filesystems
+from . import cgroups, filesystems, settings
 from .errors import BadValue, ScenarioError
 from .reading import Depths, Labels, Names, Value, Where, convert, read, setting, table
 from .scenario import (
@@ -94,6 +94,12 @@ class OnFilesystem(Struct):
     filesystem: Literal["ext4", "xfs", "btrfs"]
 
 
+class OfQueue(Struct):
+    """What a scenario's settings are in a variant."""
+
+    settings: settings.Name
+
+
 class ScenarioKeys(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The top of the file."""
 
@@ -109,6 +115,9 @@ class ScenarioKeys(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     filesystem: Annotated[str, Meta(
         description="`ext4`, `xfs`, `btrfs` or a `$variable`: made and mounted for each run, on a disk in memory;"
         " without it the groups use the raw device")] = ""
+    settings: Annotated[str, Meta(
+        description="of the disk's queue: `published` (commands of at most 512 KiB, 256 tags), `linux` (what Linux sets"
+        " for the preset's transport), `recommended` (of configs/udev/90-cfq.rules) or a `$variable`")] = "published"
     duration_s: Annotated[float, Meta(ge=0.01, le=100_000, description="virtual seconds")]
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="draws files and offsets at random")] = 1
     depth: Annotated[Depths, Meta(description="queue depths of the drive, a run for each; 1: no command"
@@ -170,13 +179,14 @@ class Checked:
         keys = self.keys
         if keys.filesystem:
             self.varying(keys.filesystem, OnFilesystem, (), "filesystem")
+        self.varying(keys.settings, OfQueue, (), "settings")
         self.check_files()
         self.check_cgroups()
         return Scenario(
             where=self.where, name=name, title=keys.title, about=keys.about.strip(), source=keys.source,
             must_show=keys.must_show, differences=keys.differences.strip(), disk=keys.disk, disk_set=keys.disk_set,
-            filesystem=keys.filesystem, duration_s=keys.duration_s, seed=keys.seed, vary=self.vary,
-            groups=self.groups, configs=self.configs,
+            filesystem=keys.filesystem, settings=keys.settings, duration_s=keys.duration_s, seed=keys.seed,
+            vary=self.vary, groups=self.groups, configs=self.configs,
             expects=[self.expect(index, expect) for index, expect in enumerate(keys.expect)],
             views=[self.view(index, view) for index, view in enumerate(keys.view)],
             published=[self.published(index, one) for index, one in enumerate(keys.published)],

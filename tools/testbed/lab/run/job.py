@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """From a cell of a scenario to the load generator's job."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tools.testbed.disk import device, presets
 
-from ..model import cgroups, filesystems, tomllines
+from ..model import cgroups, filesystems, settings, tomllines
 from ..model import scenario as sc
 from ..model.disks import Disk
 from ..model.errors import BadValue
@@ -23,7 +24,6 @@ SYSFS = f"/sys/block/{DEVICE}/queue"
 START_NS = 5 * NSEC_PER_SEC
 # with a file system, whose files have to be written before
 START_AFTER_FILES_NS = 600 * NSEC_PER_SEC
-NR_REQUESTS = 256
 # About what a guest has by itself: a tenth and a fifth of its free memory and page cache. As shares they change with
 # each page that something else takes, the length of a file of the host's or a directory of it more or less.
 DIRTY_LIMITS = (
@@ -185,11 +185,12 @@ def device_lines(disk: Disk, disk_set: dict[str, str], depth: int) -> list[str]:
     return presets.job_lines(CONFIGFS, {**disk.attributes, **disk_set}, depth)
 
 
-def scheduler_lines(config: sc.Config, with_bw: bool) -> list[str]:
+def scheduler_lines(config: sc.Config, with_bw: bool, queue: Mapping[str, str] = settings.PUBLISHED.queue) -> list[str]:
+    """@queue: settings that are the same under each scheduler"""
     lines = [f"write {SYSFS}/scheduler {config.scheduler}"]
-    if config.scheduler != "none":
-        # a drive without a queue leaves 2, and every scheduler blind
-        lines.append(f"write {SYSFS}/nr_requests {NR_REQUESTS}")
+    # without a scheduler the tags are the drive's
+    lines += [f"write {SYSFS}/{key} {value}" for key, value in queue.items()
+              if key != "nr_requests" or config.scheduler != "none"]
     lines += [f"write {SYSFS}/{key} {value}" for key, value in config.queue.items()]
     tunables = config.tunables | (config.bw_tunables if with_bw else {})
     lines += [f"write {SYSFS}/iosched/{key} {value}" for key, value in tunables.items()]
@@ -220,17 +221,26 @@ def stream_line(process: Process, number: int) -> str:
     return "stream " + " ".join(words)
 
 
+def settings_of(scenario: sc.Scenario, cell: sc.Cell, disk: Disk) -> settings.QueueSettings:
+    """Raises ScenarioError if the preset does not name a transport."""
+    try:
+        return settings.of_disk(str(sc.resolve(scenario.settings, cell.variant)), disk.transport)
+    except BadValue as error:
+        raise scenario.where.error(("settings",), str(error)) from None
+
+
 def job_text(scenario: sc.Scenario, disk: Disk, run: Run, with_bw: bool, trace: str | None = None) -> str:
     """All that the load generator does, a line each."""
     lines = ["# job of the laboratory's load generator", *DIRTY_LIMITS]
     filesystem = str(sc.resolve(scenario.filesystem, run.cell.variant))
     in_memory = {"memory_backed": "1"} if filesystem else {}
-    lines += device_lines(disk, scenario.disk_set | in_memory, run.cell.depth)
+    of_queue = settings_of(scenario, run.cell, disk)
+    lines += device_lines(disk, {**of_queue.attributes, **scenario.disk_set, **in_memory}, run.cell.depth)
     if filesystem:
         prepared = {stream.file: stream.prepared for stream in run.streams if stream.prepared}
         lines.append(f"write {SYSFS}/scheduler none")
         lines += filesystems.job_lines(filesystem, f"/dev/{DEVICE}", prepared)
-    lines += scheduler_lines(run.cell.config, with_bw)
+    lines += scheduler_lines(run.cell.config, with_bw, of_queue.queue)
     lines.append(f"device /dev/{DEVICE}")
     lines += cgroups.job_lines((stream.cgroup for stream in run.streams if stream.cgroup), run.cell.config.cgroups)
     lines.append(f"start_ns {START_AFTER_FILES_NS if filesystem else START_NS}")

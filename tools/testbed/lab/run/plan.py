@@ -45,6 +45,7 @@ def make_plan(
         raise ToolError(f"{scenario.name}: no configuration uses {', '.join(schedulers or [])}", EXIT_USAGE)
     for cell in cells:
         _check_scheduler(scenario, cell, features)
+        job.settings_of(scenario, cell, disk)
     if seed is None:
         seed = scenario.seed
     runs = [job.make_run(scenario, cell, disk, seed, features.bw) for cell in cells]

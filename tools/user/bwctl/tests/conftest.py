@@ -29,7 +29,10 @@ def value(units: int, level: int) -> int:
 
 
 def compile_c(output: Path, flags: list[str], sources: list[Path]) -> Path:
-    command = ["gcc", *WARNINGS, *flags, "-DBWCTL_TEST", '-DBWCTL_VERSION="test"',
+    header = output.with_name("recommended.h")
+    made = subprocess.run(["make", "-s", "-C", TOOL, f"BUILD={output.parent}", header], capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    command = ["gcc", f"-I{output.parent}", *WARNINGS, *flags, "-DBWCTL_TEST", '-DBWCTL_VERSION="test"',
                "-o", str(output), *map(str, sources)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode and "cannot find -lasan" in done.stderr.replace("libasan", "-lasan"):

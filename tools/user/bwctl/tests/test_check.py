@@ -25,7 +25,8 @@ def test_disk_with_cfq_and_the_class_is_honoured(world: World) -> None:
     assert (result.code, result.err) == (0, "")
     lines = result.out.splitlines()
     assert [text.split()[:2] for text in lines[:-1]] == [
-        ["ok", name] for name in ("kernel", "device", "stack", "scheduler", "tunables", "rotation", "drive")]
+        ["ok", name] for name in (
+            "kernel", "device", "stack", "scheduler", "tunables", "rotation", "drive", "settings")]
     assert lines[-1] == "The class is honoured."
 
 
@@ -166,7 +167,7 @@ def test_stacked_device_is_as_good_as_the_disks_below(world: World) -> None:
     found = [(check["check"], check["device"]) for check in result.json["checks"]]
     assert found[:3] == [("kernel", None), ("device", "dm-0"), ("stack", "dm-0")]
     assert found[3:] == [(name, disk) for disk in ("sda", "sdb")
-                         for name in ("scheduler", "tunables", "rotation", "drive")]
+                         for name in ("scheduler", "tunables", "rotation", "drive", "settings")]
     assert result.json["checks"][2]["found"] == "stacked: reservations apply to the disks below it: sda sdb"
 
 
@@ -190,3 +191,39 @@ def test_partition_is_checked_as_its_disk(world: World) -> None:
 @pytest.mark.parametrize("args", [[], ["a", "b"], ["--quiet", "sda"], ["--json=1", "sda"]])
 def test_wrong_command_lines_are_refused(world: World, args: list[str]) -> None:
     one_line(world.run("check", *args), 2)
+
+
+def settings(world: World, device: str) -> list[tuple[str, str, str | None]]:
+    """Device, state and advice of each line about settings."""
+    result = world.run("check", "--json", device)
+    assert result.code == 0
+    return [(check["device"], check["found"], check["advice"]) for check in result.json["checks"]
+            if check["check"] == "settings"]
+
+
+def test_each_setting_that_differs_from_the_udev_rule_is_named(world: World) -> None:
+    folder = world.disk("sda")
+    assert settings(world, "sda") == [("sda", "as recommended", None)]
+    for name, value in (("max_sectors_kb", 4096), ("read_ahead_kb", 1024), ("nr_requests", 2)):
+        (folder / "queue" / name).write_text(f"{value}\n")
+    assert settings(world, "sda") == [
+        ("sda", "max_sectors_kb is 4096, recommended: 512",
+         "larger commands make reservations miss deadlines; echo 512 > /sys/block/sda/queue/max_sectors_kb"),
+        ("sda", "nr_requests is 2, recommended: 64",
+         "fewer tags leave a scheduler no choice; echo 64 > /sys/block/sda/queue/nr_requests")]
+
+
+def test_settings_of_a_disk_that_does_not_rotate_are_its_own(world: World) -> None:
+    folder = world.disk("sda", rotational="0")
+    (folder / "queue/max_sectors_kb").write_text("4096\n")
+    assert settings(world, "sda") == []
+
+
+def test_read_ahead_of_a_stacked_device_is_compared_too(world: World) -> None:
+    world.disk("sda")
+    world.stack("dm-0", "sda")
+    (world.sysfs / "block/dm-0/queue/read_ahead_kb").write_text("8192\n")
+    assert settings(world, "dm-0") == [
+        ("dm-0", "read_ahead_kb is 8192, recommended: 1024",
+         "more read-ahead exceeds the burst of a reservation; echo 1024 > /sys/block/dm-0/queue/read_ahead_kb"),
+        ("sda", "as recommended", None)]

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Settings of a disk's queue: as published, as Linux sets them, as the udev rule recommends."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from tools.testbed.disk import presets
+from tools.testbed.lab.model import schema, settings
+from tools.testbed.lab.model.disks import Disk
+from tools.testbed.lab.model.errors import BadValue, ScenarioError
+from tools.testbed.lab.run import job
+from tools.testbed.lab.tests.conftest import SCENARIO
+
+RULE = """# a comment with ATTR{queue/nr_requests}="2"
+KERNEL=="sd*", ATTR{queue/rotational}=="1", ATTR{queue/scheduler}="cfq", ATTR{queue/max_sectors_kb}="1280"
+#ACTION=="add", ATTR{queue/iosched/bw_bucket_ms}="10000"
+KERNEL=="sd*", ATTR{queue/read_ahead_kb}="2560"
+"""
+SATA = Disk("plain", {"irqmode": "3", "size": "476940"}, "sata")
+
+
+def lines(text: str, disk: Disk, scheduler: str = "mq-deadline") -> list[str]:
+    """The job of a scenario's first run under a scheduler."""
+    scenario = schema.parse(Path("test.toml"), SCENARIO.replace("[disk_set]\nirqmode = 2\n", "").replace(
+        "duration_s", f"{text}\nduration_s", 1))
+    cell = scenario.cells([scheduler])[0]
+    return job.job_text(scenario, disk, job.make_run(scenario, cell, disk, 1, False), False).splitlines()
+
+
+def test_the_rule_is_read_without_conditions_comments_and_the_scheduler(tmp_path: Path) -> None:
+    path = tmp_path / "rules"
+    path.write_text(RULE)
+    assert list(settings.recommended(path).items()) == [("max_sectors_kb", "1280"), ("read_ahead_kb", "2560")]
+
+
+def test_recommended_read_ahead_holds_two_commands_and_is_written_after_their_size() -> None:
+    found = settings.recommended()
+    assert int(found["read_ahead_kb"]) >= 2 * int(found["max_sectors_kb"])
+    assert list(found).index("max_sectors_kb") < list(found).index("read_ahead_kb")
+
+
+@pytest.mark.parametrize("name", presets.names())
+def test_every_preset_names_its_transport(name: str) -> None:
+    assert presets.load(name).transport
+
+
+def test_linux_has_the_limits_and_tags_of_the_transport() -> None:
+    made = lines('settings = "linux"', SATA)
+    assert f"write {job.CONFIGFS}/max_sectors 8192" in made
+    assert f"write {job.CONFIGFS}/max_segments 168" in made
+    assert f"write {job.SYSFS}/nr_requests 64" in made
+    assert not [line for line in made if "max_sectors_kb " in line and line.startswith("write")]
+
+
+def test_recommended_writes_what_the_rule_has_after_the_scheduler() -> None:
+    made = lines('settings = "recommended"', SATA)
+    assert f"write {job.CONFIGFS}/max_sectors 8192" in made
+    begin = made.index(f"write {job.SYSFS}/scheduler mq-deadline") + 1
+    wanted = [f"write {job.SYSFS}/{name} {value}" for name, value in settings.recommended().items()]
+    assert made[begin:begin + len(wanted)] == wanted
+
+
+def test_without_a_scheduler_the_tags_are_the_drives() -> None:
+    assert not [line for line in lines('settings = "linux"', SATA, "none") if line.endswith("nr_requests 64")]
+
+
+def test_published_settings_are_the_default() -> None:
+    assert lines("", SATA) == lines('settings = "published"', SATA)
+    assert f"write {job.SYSFS}/nr_requests 256" in lines("", SATA)
+
+
+def test_a_variant_has_settings_of_its_own() -> None:
+    text = SCENARIO.replace("[vary]\n", '[vary]\nhow = ["linux", "published"]\n').replace(
+        "duration_s", 'settings = "$how"\nduration_s', 1)
+    scenario = schema.parse(Path("test.toml"), text)
+    cells = scenario.cells(["none"])
+    found = {cell.labels["how"]: job.settings_of(scenario, cell, SATA) for cell in cells}
+    assert found["published"] == settings.PUBLISHED and found["linux"].attributes["max_sectors"] == "8192"
+
+
+@pytest.mark.parametrize(("text", "what"), [
+    ('settings = "windows"', "settings: 'windows' is not one of linux, published, recommended"),
+    ('settings = "$how"', "settings: $how is not a key of [vary]"),
+])
+def test_wrong_settings_are_told_with_their_line(text: str, what: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        lines(text, SATA)
+    assert what in str(error.value) and "test.toml:" in str(error.value)
+
+
+def test_a_disk_without_a_transport_has_published_settings_only() -> None:
+    with pytest.raises(BadValue, match="names its transport"):
+        settings.of_disk("linux", "")
+    with pytest.raises(ScenarioError, match=r"test.toml:\d+: settings: 'linux' needs a disk"):
+        lines('settings = "linux"', dataclasses.replace(SATA, transport=""))
