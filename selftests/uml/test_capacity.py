@@ -139,7 +139,7 @@ def late(
     begin, end = where
     size = int(presets.load(disk).attributes["size"]) * MIB
     part = int(size * (end - begin)) // (layout.MEDIA_FILES + 1) // MIB * MIB
-    for key, value in {"MEDIA_FROM": begin, "MEDIA_BYTES": part, "DATABASE_BYTES": part, "TREES_TO": 1.0}.items():
+    for key, value in {"MEDIA_FROM": begin, "MEDIA_BYTES": part, "TREES_TO": 1.0}.items():
         monkeypatch.setattr(layout, key, value)
     ours = catalog.find_scenario(name)
     scenario = dataclasses.replace(

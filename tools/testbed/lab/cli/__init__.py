@@ -7,7 +7,7 @@ import argparse
 
 from tools.base import cli
 
-from . import checking, cluster, looking, pages, running
+from . import checking, cluster, judging, looking, pages, running
 
 
 def parser() -> argparse.ArgumentParser:
@@ -29,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
         looking.plot_parser,
         checking.crosscheck_parser,
         checking.unchanged_parser,
+        judging.matrix_parser,
         pages.pictures_parser,
         pages.pages_parser,
     ):

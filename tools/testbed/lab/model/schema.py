@@ -17,7 +17,7 @@ from msgspec import Meta, Struct, structs
 
 from tools.testbed.disk import presets
 
-from . import cgroups, filesystems, settings
+from . import baselines, cgroups, filesystems, settings
 from .errors import BadValue, ScenarioError
 from .reading import Depths, Labels, Names, Value, Where, convert, read, setting, table
 from .scenario import (
@@ -127,6 +127,8 @@ class ScenarioKeys(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     schedulers_depth: Annotated[Depths | None, Meta(description="their queue depths, instead of `depth`")] = None
     schedulers_only: Annotated[Labels, Meta(description="only these values of `[vary]` for them")] = msgspec.field(
         default_factory=Labels)
+    baselines: Annotated[bool, Meta(
+        description="also run the configurations of baselines.toml, with `policy` and `depth`")] = False
     vary: Annotated[Varied, Meta(
         description="values that differ from run to run: `N = [1, 2]` or `N.label = value`; `$N` in a group is"
         " replaced by the value. `seed` replaces the seed")] = msgspec.field(default_factory=Varied)
@@ -258,6 +260,8 @@ class Checked:
         configs = [Config(("schedulers",), name, name, keys.policy, depth, keys.schedulers_only)
                    for name in keys.schedulers]
         configs += [self.config(index, one) for index, one in enumerate(keys.config)]
+        if keys.baselines:
+            configs += baselines.configs(self.groups, configs, keys.policy, keys.depth)
         if not configs:
             raise self.where.error((), "no schedulers: give schedulers = [...] or [[config]]")
         for index, config in enumerate(configs):

@@ -20,9 +20,9 @@ from ..model.errors import BadValue
 from ..model.units import GIB, KIB, MIB
 
 MEDIA_FILES = 40
-MEDIA_BYTES = 8 * GIB
+MEDIA_BYTES = 8 * GIB  # smaller on a disk where these do not fit
 MEDIA_FROM = 0.05
-DATABASE_BYTES = 8 * GIB
+LEAST_BYTES = GIB  # of a media file
 TREES_TO = 0.93
 EDGE_BYTES = 64 * MIB
 
@@ -77,20 +77,26 @@ class Layout:
     disk_bytes: int
 
     def media(self, index: int) -> Range:
-        return _align(int(self.disk_bytes * MEDIA_FROM)) + index * MEDIA_BYTES, MEDIA_BYTES
+        return _align(int(self.disk_bytes * MEDIA_FROM)) + index * self.file_bytes, self.file_bytes
+
+    @property
+    def file_bytes(self) -> int:
+        """Of a media file, and of the database behind them; a gibibyte is left for trees."""
+        room = int(self.disk_bytes * (TREES_TO - MEDIA_FROM)) - GIB
+        return min(MEDIA_BYTES, _align(room // (MEDIA_FILES + 1)))
 
     @property
     def database(self) -> Range:
-        return self.media(MEDIA_FILES)[0], DATABASE_BYTES
+        return self.media(MEDIA_FILES)
 
     @property
     def trees(self) -> Range:
-        start = self.database[0] + DATABASE_BYTES
+        start = sum(self.database)
         return start, _align(int(self.disk_bytes * TREES_TO)) - start
 
     def check(self) -> None:
-        if self.trees[1] < GIB:
-            need = int((MEDIA_FILES * MEDIA_BYTES + DATABASE_BYTES + GIB) / (TREES_TO - MEDIA_FROM)) // GIB + 1
+        if self.file_bytes < LEAST_BYTES:
+            need = int(((MEDIA_FILES + 1) * LEAST_BYTES + GIB) / (TREES_TO - MEDIA_FROM)) // GIB + 1
             raise BadValue(f"the media files do not fit a disk of {self.disk_bytes // GIB} GiB: it takes {need} GiB")
 
 

@@ -49,8 +49,16 @@ def test_media_files_lie_one_after_the_other_from_five_percent_on() -> None:
 
 
 def test_disk_too_small_for_the_media_files_is_refused() -> None:
-    with pytest.raises(BadValue, match="do not fit a disk of 100 GiB"):
-        layout.Layout(100 * GIB).check()
+    with pytest.raises(BadValue, match="do not fit a disk of 40 GiB: it takes 48 GiB"):
+        layout.Layout(40 * GIB).check()
+    layout.Layout(48 * GIB).check()
+
+
+def test_media_files_are_smaller_on_a_small_disk() -> None:
+    disk = layout.Layout(136 * GIB)
+    assert disk.media(0)[1] == disk.database[1] < 3 * GIB
+    assert disk.media(39)[0] == disk.media(0)[0] + 39 * disk.media(0)[1]
+    assert disk.trees[1] >= GIB - MIB and sum(disk.trees) <= 136 * GIB * layout.TREES_TO
 
 
 def test_each_stream_has_a_file_of_its_own(disks: Path) -> None:
@@ -186,7 +194,7 @@ def test_more_streams_than_media_files_begin_in_the_middle(disks: Path) -> None:
         ('size = "4KiB"', 'size = "4KiB"\nchunk = 100', "chunk", "group.1.chunk", "a multiple of 512 bytes, not 100"),
         ("N = [1, 2]", "N = [81]", "[[group]]", "group.0.file", "more than 80 processes"),
         ('rate = "1MiB/s"', 'rate = "9999999GiB/s"', "rate", "group.0.rate", "less than a nanosecond"),
-        ('irqmode = 2', "size = 102400", "[[group]]", "group.0.file", "do not fit a disk of 100 GiB"),
+        ('irqmode = 2', "size = 40960", "[[group]]", "group.0.file", "do not fit a disk of 40 GiB"),
         ('irqmode = 2', "blocksize = 8192", 'size = "4KiB', "group.1.size", "a multiple of 8192 bytes, not 4096"),
         ('disk = "plain"', 'disk = "floppy"', "disk", "disk", "no disk preset 'floppy' (known: plain)"),
         (

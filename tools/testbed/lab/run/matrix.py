@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A claim over settings, tags, queue depths, disks and seeds: which runs there are, and what they show."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import msgspec
+
+from tools.testbed.disk import capacity, characteristics
+
+from ..model import baselines
+from ..model.disks import load_disk
+from ..model.reading import Labels, Names, read
+from ..model.results import Result
+from ..model.scenario import Config, Group, Metric, Reduce, Scenario
+from . import metrics, scores
+
+FILE = Path(__file__).resolve().parents[1] / "matrix.toml"
+PUBLISHED_ON = "barracuda-7200.11"  # there scenarios keep their own numbers of streams
+LARGE, SMALL = "3MiB/s", "1MiB/s"  # rates of the streams whose number depends on the disk
+LARGE_STREAMS = 10  # beside a number of small ones, where they fit; otherwise a fifth of all
+
+SETTINGS: dict[str, tuple[str, dict[str, str]]] = {  # name: of the queue, and attributes of the disk
+    "linux": ("linux", {}),
+    "recommended": ("recommended", {}),
+    "1,280 KiB": ("linux", {"max_sectors": "2560"}),
+}
+TAGS = (2, 64, 256)
+DEPTHS = (1, 32)
+DISKS = ("barracuda-7200.11", "nearline-20tb", "laptop-5400", "cheetah-15k")
+SEEDS = (1, 2, 3)
+
+
+class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A claim of matrix.toml."""
+
+    name: str
+    says: str
+    scenario: str
+    ours: str  # configuration of the scenario
+    policy: str  # of the baselines' priorities
+    metric: Metric
+    groups: Names
+    vary: Labels = msgspec.field(default_factory=Labels)
+    reduce: Reduce = "sum"
+    streams: bool = False  # the number of streams is what the disk can serve
+    more_is_better: bool = False
+    most: float | None = None  # largest value of any cell
+    bound: float | None = None  # largest ratio to the best baseline
+
+
+class Keys(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file."""
+
+    claim: tuple[Claim, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """What the runs of one plan have in common."""
+
+    settings: str
+    tags: int
+    disk: str
+    seed: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """A claim at one point, queue depth and variant: our value and that of the best baseline."""
+
+    where: str
+    ours: float
+    baseline: str
+    theirs: float
+    ratio: float
+    holds: bool
+
+
+def load(path: Path = FILE) -> dict[str, Claim]:
+    raw, where = read(path.name, path.read_text())
+    return {claim.name: claim for claim in where.convert(raw, Keys).claim}
+
+
+def points(disks: Sequence[str] = DISKS, settings: Sequence[str] = tuple(SETTINGS), tags: Sequence[int] = TAGS,
+           seeds: Sequence[int] = SEEDS) -> Iterator[Point]:
+    return itertools.starmap(Point, itertools.product(settings, tags, disks, seeds))
+
+
+def streams(attributes: dict[str, str]) -> tuple[int, int]:
+    """How many large and small streams the rule of administrators.md admits on a disk."""
+    disk = characteristics.compute(attributes)
+    large = float(LARGE.removesuffix("MiB/s"))
+    if small := capacity.most([large] * LARGE_STREAMS, 1, disk):
+        return LARGE_STREAMS, small
+    inner, each_ms = capacity.inner_mib(disk), capacity.positioning_ms(disk)
+    count = 1
+    while capacity.admits([large] * ((count + 1) // 5) + [1.0] * (count + 1 - (count + 1) // 5), inner, each_ms):
+        count += 1
+    return count // 5, count - count // 5
+
+
+def _counted(group: Group, large: int, small: int) -> Group:
+    """A group of streams with as many as the disk can serve."""
+    if group.raw.get("rate") == LARGE and group.raw.get("count") == LARGE_STREAMS:
+        return dataclasses.replace(group, raw=group.raw | {"count": large})
+    if group.raw.get("rate") == SMALL and group.raw.get("count") == "$N":
+        return dataclasses.replace(group, raw=group.raw | {"count": small})
+    return group
+
+
+def _tagged(config: Config, tags: int) -> Config:
+    """A configuration with a number of tags; without a scheduler they are the drive's."""
+    if config.scheduler == "none":
+        return config
+    return dataclasses.replace(config, queue={"nr_requests": str(tags), **{
+        key: value for key, value in config.queue.items() if key != "nr_requests"}})
+
+
+def at(claim: Claim, scenario: Scenario, point: Point, disks: Path) -> Scenario:
+    """The scenario of a claim as it is run at a point: with our configuration and all baselines."""
+    ours = next(config for config in scenario.configs if config.name == claim.ours)
+    vary = {key: {label: value for label, value in values.items() if label in claim.vary.get(key, values)}
+            for key, values in scenario.vary.items()}
+    groups = scenario.groups
+    if claim.streams and point.disk != PUBLISHED_ON:
+        large, small = streams(load_disk(disks, point.disk).attributes)
+        groups = [_counted(group, large, small) for group in groups]
+        vary["N"] = {str(small): small}
+    if "seed" in vary:
+        vary["seed"] = {str(point.seed): point.seed}
+    configs = [dataclasses.replace(ours, only={}), *baselines.configs(groups, [ours], claim.policy, DEPTHS)]
+    name, attributes = SETTINGS[point.settings]
+    return dataclasses.replace(
+        scenario, disk=point.disk, disk_set=scenario.disk_set | attributes, settings=name, seed=point.seed,
+        vary=vary, groups=groups, expects=[], views=[], published=[],
+        configs=[_tagged(dataclasses.replace(config, depth=DEPTHS), point.tags) for config in configs])
+
+
+def cells(claim: Claim, point: Point, result: Result) -> list[Cell]:
+    """Our value beside the best baseline's, for each queue depth and variant."""
+    values: dict[tuple[int, str], dict[str, float]] = {}
+    for run in result["cells"]:
+        value = metrics.of_cell(run, claim.metric, claim.groups, claim.reduce, result["duration_ns"]) \
+            if run["status"] == "ok" else None
+        if value is not None:
+            variant = " ".join(f"{key}={label}" for key, label in run["vary"].items() if key != "seed")
+            values.setdefault((run["depth"], variant), {})[run["config"]] = value
+    found = []
+    for (depth, variant), by_config in values.items():
+        ours = by_config.pop(claim.ours, None)
+        if ours is None or not by_config:
+            continue
+        baseline, theirs = scores.best(by_config.items(), claim.more_is_better)
+        ratio = scores.ratio(ours, theirs, claim.more_is_better)
+        holds = (claim.most is None or ours <= claim.most) and (claim.bound is None or ratio <= claim.bound)
+        where = f"{point.disk}, {point.settings}, {point.tags} tags, @{depth}, seed {point.seed}"
+        found.append(Cell(f"{where}{', ' if variant else ''}{variant}", ours, baseline, theirs, ratio, holds))
+    return found
+
+
+def summary(claim: Claim, found: Sequence[Cell]) -> dict[str, Any]:
+    """Worst and median cell, and how many hold."""
+    ordered = sorted(found, key=lambda cell: (cell.holds, -cell.ratio))
+    return {"claim": claim.name, "says": claim.says, "cells": len(found), "hold": sum(cell.holds for cell in found),
+            "median_ratio": median(cell.ratio for cell in found), "worst": dataclasses.asdict(ordered[0])}

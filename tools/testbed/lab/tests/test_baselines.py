@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The configurations of baselines.toml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.testbed.lab.model import baselines, schema
+from tools.testbed.lab.model.errors import ScenarioError
+from tools.testbed.lab.model.scenario import Config
+from tools.testbed.lab.tests.conftest import SCENARIO
+
+GROUPS = """
+[[config]]
+scheduler = "cfq"
+cgroup = { recorder = { "io.bw" = "DEV bps=1000000 delay=500000" } }
+
+[[group]]
+name = "camera"
+kind = "random"
+size = "4KiB"
+file = "db"
+cgroup = "recorder"
+
+[[group]]
+name = "copy"
+kind = "random"
+size = "4KiB"
+file = "db"
+cgroup = "backup"
+"""
+
+
+def with_baselines(more: str = "") -> list[Config]:
+    text = SCENARIO.replace('schedulers = ["none", "mq-deadline"]', "baselines = true") + more
+    return schema.parse(Path("test.toml"), text).configs
+
+
+def test_every_scheduler_has_its_defaults_and_none_is_throttled_in_another() -> None:
+    found = {config.name: config for config in with_baselines(GROUPS)}
+    for name in ("none", "mq-deadline", "kyber", "bfq"):
+        assert found[name].scheduler == name and not found[name].queue and not found[name].tunables
+    for name in ("none", "mq-deadline", "kyber"):
+        assert found[f"{name}, no wbt"].queue == {"wbt_lat_usec": "0"}
+
+
+def test_they_have_the_policy_and_the_depths_of_the_scenario() -> None:
+    assert {config.policy for config in with_baselines()} == {"rt"}
+    assert {config.depth for config in with_baselines()} == {(1,)}
+
+
+def test_weights_are_of_the_groups_that_reserve_and_of_the_others() -> None:
+    found = {config.name: config for config in with_baselines(GROUPS)}
+    weights = {"recorder": {"io.bfq.weight": "1000"}, "backup": {"io.bfq.weight": "10"}}
+    assert found["bfq, weights"].cgroups == found["bfq, weights, low_latency 0"].cgroups == weights
+    assert found["bfq, low_latency 0"].tunables == {"low_latency": "0"}
+
+
+def test_without_reservations_of_groups_there_are_no_weights() -> None:
+    assert not [config.name for config in with_baselines() if "weights" in config.name]
+
+
+def test_a_name_of_the_scenario_must_not_be_that_of_a_baseline() -> None:
+    with pytest.raises(ScenarioError, match="two configurations are called 'bfq'"):
+        with_baselines('[[config]]\nscheduler = "bfq"\n')
+
+
+def test_the_names_differ() -> None:
+    names = [keys.name or keys.scheduler for keys in baselines.load()]
+    assert len(names) == len(set(names))

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The matrix: its points, what a scenario becomes there, and how cells are compared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from tools.testbed.disk import capacity, characteristics, presets
+from tools.testbed.lab import cli
+from tools.testbed.lab.model.catalog import DISKS, find_scenario
+from tools.testbed.lab.model.reading import Names
+from tools.testbed.lab.model.results import CellResult
+from tools.testbed.lab.run import matrix, scores
+from tools.testbed.lab.tests.conftest import cell_result, process_result, result_of
+
+CLAIMS = matrix.load()
+POINT = matrix.Point("linux", 64, "barracuda-7200.11", 2)
+
+
+def test_points_are_all_combinations() -> None:
+    assert len(set(matrix.points())) == 3 * 3 * 4 * 3
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_claim_names_what_its_scenario_has(name: str) -> None:
+    claim = CLAIMS[name]
+    scenario = find_scenario(claim.scenario)
+    assert claim.ours in [config.name for config in scenario.configs]
+    assert set(claim.groups) <= {group.name for group in scenario.groups}
+    assert set(claim.vary) <= set(scenario.vary)
+    assert (claim.most is None) != (claim.bound is None)
+    there = matrix.at(claim, scenario, POINT, DISKS)
+    assert there.configs[0].name == claim.ours and len(there.configs) >= 10
+    assert {config.depth for config in there.configs} == {(1, 32)}
+
+
+@pytest.mark.parametrize("disk", matrix.DISKS)
+def test_number_of_streams_is_what_the_rule_admits(disk: str) -> None:
+    attributes = presets.load(disk).attributes
+    large, small = matrix.streams(attributes)
+    known = characteristics.compute(attributes)
+    inner, each_ms = capacity.inner_mib(known), capacity.positioning_ms(known)
+    assert large >= 1 and small >= 1
+    assert capacity.admits([3.0] * large + [1.0] * small, inner, each_ms)
+    assert not capacity.admits([3.0] * large + [1.0] * (small + 2), inner, each_ms)
+
+
+def test_published_numbers_stay_on_their_disk_and_others_have_their_own() -> None:
+    players = find_scenario("players")
+    assert matrix.at(CLAIMS["players"], players, POINT, DISKS).vary["N"] == players.vary["N"]
+    laptop = matrix.at(CLAIMS["players"], players, matrix.Point("linux", 64, "laptop-5400", 1), DISKS)
+    large, small = matrix.streams(presets.load("laptop-5400").attributes)
+    assert laptop.vary["N"] == {str(small): small}
+    counts = {group.name: group.raw["count"] for group in laptop.groups}
+    assert counts["hd-spread"] == large and counts["dvd-spread"] == small and counts["random"] == 3
+
+
+def test_settings_and_tags_are_of_each_scheduler_but_none() -> None:
+    point = matrix.Point("1,280 KiB", 2, "laptop-5400", 3)
+    there = matrix.at(CLAIMS["players"], find_scenario("players"), point, DISKS)
+    assert there.settings == "linux" and there.disk_set["max_sectors"] == "2560" and there.seed == 3
+    tags = {config.name: config.queue.get("nr_requests") for config in there.configs}
+    assert tags["none"] is None and tags["cfq-bw"] == tags["bfq, low_latency 0"] == "2"
+    queue = next(config.queue for config in there.configs if config.name == "mq-deadline, async_depth 16")
+    assert list(queue) == ["nr_requests", "async_depth"]  # the kernel limits it to the tags
+
+
+@pytest.mark.parametrize(("ours", "theirs", "more", "wanted"), [
+    (4, 2, False, 2), (2, 4, False, 0.5), (2, 4, True, 2), (0, 0, False, 1), (0, 0, True, 1), (7, 0, False, 7),
+    (0, 3, True, 3), (0, 3, False, 0)])
+def test_ratio_is_larger_where_it_is_worse(ours: float, theirs: float, more: bool, wanted: float) -> None:
+    assert scores.ratio(ours, theirs, more) == wanted
+
+
+def test_best_baseline_counts() -> None:
+    values = [("a", 3.0), ("b", 2.0), ("c", 2.0)]
+    assert scores.best(values, False) == ("b", 2.0) and scores.best(values, True) == ("a", 3.0)
+
+
+def test_worst_cell_and_median() -> None:
+    claim = matrix.Claim("c", "says", "players", "cfq", "rt", "bytes_per_s", Names(["g"]), bound=1.5,
+                         more_is_better=True)
+    rates = {("cfq", 1): 10, ("bfq", 1): 20, ("none", 1): 5, ("cfq", 32): 10, ("bfq", 32): 11, ("none", 32): 12}
+    runs = [{**cell_result(config, 1, [{**process_result("g", rate), "group": "g"}]), "depth": depth, "vary": {}}
+            for (config, depth), rate in rates.items()]
+    found = matrix.cells(claim, POINT, result_of(cast(list[CellResult], runs)))
+    assert [(cell.baseline, cell.ratio, cell.holds) for cell in found] == [("bfq", 2, False), ("none", 1.2, True)]
+    told = matrix.summary(claim, found)
+    assert (told["cells"], told["hold"], told["median_ratio"]) == (2, 1, 1.6)
+    assert told["worst"]["where"] == "barracuda-7200.11, linux, 64 tags, @1, seed 2"
+
+
+def test_two_cells_of_a_claim_are_run(kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["matrix", "greedy-reserved", "--on", "cheetah-15k", "--settings", "1,280 KiB", "--tags", "64",
+                 "--seeds", "2", "--duration", "3", "--cell", "^(cfq-bw|bfq|none) depth1 ", "--quiet", "--json",
+                 "--out", str(tmp_path), "--kernel", str(kernel), "--cache", str(tmp_path / "cache")]
+    assert cli.main(arguments) == 0
+    (told,) = json.loads(capsys.readouterr().out)
+    assert told["claim"] == "greedy-reserved" and told["cells"] == 2 and told["worst"]["ours"] > 10e6
+    assert len(json.loads((tmp_path / "greedy-reserved.json").read_text())) == 2
