@@ -15,7 +15,7 @@ unexport CDPATH GREP_OPTIONS LANGUAGE POSIXLY_CORRECT
 .DEFAULT_GOAL := help
 
 .PHONY: help try pages run check check-all setup setup-run setup-test setup-bench setup-blktests setup-deb venv venv-run fetch tree export \
-	verify bisect-check submit-check kernel uml deb bench soak stress evaluation unchanged coverage mutants blktests reproducers clean
+	verify bisect-check submit-check kernel uml deb bench soak matrix hunt stress evaluation unchanged coverage mutants blktests reproducers clean
 
 # Fills the cache on a cluster first: tools/testbed/lab/workflow/profiles has local, slurm and kubernetes.
 define CLUSTER
@@ -127,6 +127,14 @@ bench: setup-bench venv-run ## report instructions per I/O for each scheduler (B
 soak: setup-run ## 10^7 requests of random load in virtual time, invariants checked (SOAK_ARGS: see tools/testbed/soak/soak --help)
 	@$(QUEUE) uml
 	@tools/testbed/soak/soak $(SOAK_ARGS)
+
+matrix: setup-run venv ## claims over settings, tags, depths, disks and seeds: the worst cell of each (MATRIX_ARGS)
+	@$(QUEUE) uml
+	@tools/testbed/lab/lab matrix --all -j$(or $(JOBS),2) $(MATRIX_ARGS)
+
+hunt: setup-run venv ## an hour of loads drawn at random: which break a promise, or are far better elsewhere? (SEED=N, HUNT_ARGS)
+	@$(QUEUE) uml
+	@tools/testbed/lab/lab hunt --runs 100000 --minutes 60 -j$(or $(JOBS),2) $(if $(SEED),--seed $(SEED)) $(HUNT_ARGS)
 
 stress: FLAVOUR = debug
 

@@ -30,6 +30,7 @@ def parser() -> argparse.ArgumentParser:
         checking.crosscheck_parser,
         checking.unchanged_parser,
         judging.matrix_parser,
+        judging.hunt_parser,
         pages.pictures_parser,
         pages.pages_parser,
     ):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`lab matrix`: a claim over settings, tags, queue depths, disks and seeds."""
+"""`lab matrix`: claims over settings, tags, depths, disks and seeds. `lab hunt`: loads that break a promise."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ import argparse
 import dataclasses
 import json
 import sys
+import time
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tools.base import text
-from tools.base.arguments import seconds, words
+from tools.base.arguments import positive, seconds, words
 from tools.base.cli import EXIT_FAILED, EXIT_USAGE, ToolError
-from tools.base.files import write_json
+from tools.base.files import write_json, write_whole
 from tools.base.paths import BUILD
 from tools.testbed.vm.uml import Guests
 
+from ..model import disks, schema
 from ..model.catalog import find_scenario
+from ..model.errors import ScenarioError
 from ..model.results import Result
-from ..run import matrix, runner
+from ..run import hunt, matrix, runner
 from ..run.cache import Cache
 from ..run.loadgen import LOADGEN, build_loadgen, ending
 from ..run.metrics import figure
@@ -27,6 +31,8 @@ from ..run.plan import Plan, make_plan
 from .options import KERNEL_HERE, Commands, Runs, cache_options, guest_options, json_option, run_options
 
 MATRIX = BUILD / "lab" / "matrix"
+HUNT = BUILD / "lab" / "hunt"
+BATCH = 10  # loads of which all runs are known before the first is made
 
 
 def _chosen(given: list[str] | None, known: dict[str, Any] | tuple[Any, ...], what: str) -> list[Any]:
@@ -111,3 +117,137 @@ def matrix_parser(commands: Commands) -> None:
 def settings_names(given: str) -> list[str]:
     """Names of settings, which may have a comma."""
     return [name.strip() for name in given.split(";")]
+
+
+class Hunter:
+    """Runs loads on a kernel, through the cache."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.args = args
+        self.guests = Guests(args.kernel, LOADGEN, args.limit)
+        self.cache = Cache(args.cache, args.again)
+        self.features = self.cache.features(self.guests)
+        self.failures: list[str] = []
+        self.runs = 0
+
+    def run(self, loads: Mapping[str, hunt.Load], progress: Runs,
+            only: Collection[str] | None = None) -> dict[str, Result]:
+        """The results of loads by their names; of those that did not fail."""
+        plans = []
+        for name, load in loads.items():
+            scenario = hunt.scenario_of(load, name, only)
+            plans.append(make_plan(scenario, self.args.disks, None, None, None, self.features))
+        found: dict[str, Result] = {}
+        self.runs += sum(len(plan.runs) for plan in plans)
+        self.failures += runner.run_plans(plans, self.guests, self.args.jobs, None,
+                                          lambda plan, result: found.update({plan.scenario.name: result}), progress,
+                                          self.cache)
+        return found
+
+    def shrunk(self, load: hunt.Load, finding: hunt.Finding, most: int) -> tuple[hunt.Load, hunt.Finding]:
+        """The simplest load found that still has a finding of this kind, after at most @most tries."""
+        quiet = Runs(True)
+        again, tries = True, 0
+        while again and tries < most:
+            again = False
+            for smaller in hunt.smaller(load):
+                tries += 1
+                only = [finding.baseline] if finding.baseline else []
+                try:
+                    result = self.run({"smaller": smaller}, quiet, only).get("smaller")
+                except ScenarioError:
+                    continue  # what is left is no load, as a file that is too small
+                kept = [one for one in hunt.findings(smaller, result) if one.kind == finding.kind] if result else []
+                if kept:
+                    load, finding, again = smaller, kept[0], True
+                    break
+                if tries >= most:
+                    break
+        return load, finding
+
+
+def cmd_hunt(args: argparse.Namespace) -> int:
+    """Draw loads, run them under cfq and the baselines, and shrink the worst of each kind."""
+    build_loadgen()
+    hunter = Hunter(args)
+    loads: dict[int, hunt.Load] = {}
+    found: list[tuple[int, hunt.Finding]] = []
+    with ending(hunter.guests):
+        for batch in _batches(args):
+            drawn = {number: hunt.draw_load(args.seed, number, lambda name: disks.load_disk(args.disks, name))
+                     for number in batch}
+            if args.duration:
+                drawn = {number: dataclasses.replace(load, top=load.top | {"duration_s": args.duration})
+                         for number, load in drawn.items()}
+            loads |= drawn
+            names = {f"hunt-{args.seed}-{number}": number for number in drawn}
+            results = hunter.run({name: drawn[number] for name, number in names.items()}, Runs(args.quiet))
+            for name, result in results.items():
+                found += [(names[name], one) for one in hunt.findings(drawn[names[name]], result)]
+        found.sort(key=lambda one: (list(hunt.Kind).index(one[1].kind), -one[1].score))
+        files = {kind: _keep(hunter, args, *next(one for one in found if one[1].kind == kind), loads)
+                 for kind in dict.fromkeys(one.kind for _, one in found)}
+    told = [{"load": number, **dataclasses.asdict(one)} for number, one in found]
+    write_json(args.out / f"seed-{args.seed}.json", {"seed": args.seed, "loads": len(loads), "findings": told})
+    print(json.dumps(told, indent=1) if args.json else _hunted(args, len(loads), found, files))
+    for failure in hunter.failures:
+        print(f"lab: {failure}", file=sys.stderr)
+    return EXIT_FAILED if hunter.failures or (found and args.strict) else 0
+
+
+def _batches(args: argparse.Namespace) -> Iterator[range]:
+    """The numbers of loads to run: as many as asked for, or until the time is over."""
+    if args.load is not None:
+        yield range(args.load, args.load + 1)
+        return
+    begin = time.monotonic()
+    for first in range(0, args.runs, BATCH):
+        if args.minutes and time.monotonic() - begin > 60 * args.minutes:
+            return
+        yield range(first, min(first + BATCH, args.runs))
+
+
+def _keep(hunter: Hunter, args: argparse.Namespace, number: int, finding: hunt.Finding,
+          loads: dict[int, hunt.Load]) -> Path:
+    """The scenario file of a finding, shrunk."""
+    load, finding = hunter.shrunk(loads[number], finding, args.tries)
+    about = f"Found by `lab hunt --seed {args.seed} --load {number}`: {finding.says()}."
+    path: Path = args.out / f"seed-{args.seed}-{finding.kind.replace(' ', '-')}.toml"
+    only = [finding.baseline] if finding.baseline else ["mq-deadline"]
+    text_of = hunt.text_of(load, f"{finding.kind}: load {number} of seed {args.seed}", about,
+                           [hunt.expect_of(finding, load)], only)
+    schema.parse(path, text_of)  # `lab run` takes it
+    write_whole(path, text_of)
+    return path
+
+
+def _hunted(args: argparse.Namespace, count: int, found: list[tuple[int, hunt.Finding]],
+            files: dict[hunt.Kind, Path]) -> str:
+    rows = []
+    for kind, path in files.items():
+        of_kind = [(number, one) for number, one in found if one.kind == kind]
+        number, worst = of_kind[0]
+        rows.append([kind, str(len(of_kind)), str(min(number for number, _ in of_kind) + 1), str(number),
+                     figure(worst.score), worst.says(), str(path)])
+    head = ["kind", "loads", "first after", "worst load", "score", "what is wrong", "shrunk"]
+    said = f"seed {args.seed}: {count} loads, {len(found)} findings"
+    return said + ("\n\n" + text.table(head, rows, "lrrrrll") if rows else "")
+
+
+def hunt_parser(commands: Commands) -> None:
+    what = "draw loads at random, and find those under which cfq breaks a promise or a baseline is much better"
+    p = commands.add_parser("hunt", help=what, parents=[guest_options(*KERNEL_HERE), cache_options(),
+                                                        json_option("print the findings as JSON")])
+    p.set_defaults(function=cmd_hunt)
+    p.add_argument("--seed", type=int, default=1, metavar="N", help="of the loads (default: 1)")
+    p.add_argument("--runs", type=positive, default=100, metavar="M", help="number of loads (default: 100)")
+    p.add_argument("--minutes", type=float, metavar="T", help="begin no more loads after this real time")
+    p.add_argument("--load", type=int, metavar="K", help="only load K of the seed")
+    p.add_argument("--duration", type=seconds, metavar="S", help=f"virtual seconds (default: {hunt.DURATION_S})")
+    p.add_argument("--tries", type=int, default=40, metavar="N",
+                   help="most simpler loads to try for each kind of finding (default: 40; 0: do not shrink)")
+    p.add_argument("-j", "--jobs", type=positive, default=1, metavar="N", help="guests that run at once (default: 1)")
+    p.add_argument("--quiet", action="store_true", help="no progress")
+    p.add_argument("--strict", action="store_true", help="exit 1 when there is a finding")
+    p.add_argument("--out", type=Path, default=HUNT, metavar="DIR",
+                   help="findings and shrunk scenario files (default: build/lab/hunt)")

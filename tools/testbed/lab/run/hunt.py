@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Loads drawn at random, to find those under which cfq breaks a promise or a baseline is much better.
+
+A load is drawn from a seed and a number, and is the same on every machine. It runs under cfq, with reservations, and
+under each baseline of baselines.toml, with the reservation holders in class RT. Scores compare cfq with each baseline;
+more is worse. See Kind for what is compared, and BOUNDS for what is a finding.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tools.testbed.disk import capacity, characteristics
+
+from ..model import baselines, schema, units
+from ..model.disks import Disk
+from ..model.results import CellResult, ProcessResult, Result
+from ..model.scenario import ConfigKeys, Scenario
+from ..model.units import KIB, MIB, NSEC_PER_MSEC
+from . import matrix, scores
+from .matrix import DEPTHS, DISKS, SETTINGS, TAGS
+
+DURATION_S = 20
+OURS = "cfq"
+PROCESSES = 60
+DELAYS_MS = (200, 500, 800)
+DEADLINE_MS = 1000  # of a stream that reads a second's data at once
+SIZES = tuple(512 << power for power in range(16))  # 512 B to 16 MiB
+
+
+class Kind(enum.StrEnum):
+    """What is compared; the value is the name in results."""
+
+    PROMISE = "promise"  # operations of reservation holders that miss their deadline, against none
+    WAIT = "longest wait"  # of any process that is not in class idle
+    BEST_EFFORT = "best effort"  # its bytes
+    IDLE = "class idle"  # its bytes
+    LOST = "frames lost"
+    FSYNC = "fsync p99"
+    FAIRNESS = "fairness"  # slowest to fastest of equal closed-loop processes
+
+
+BOUNDS = {Kind.PROMISE: 0.0, Kind.WAIT: 2.0, Kind.BEST_EFFORT: 1.4, Kind.IDLE: 1.4, Kind.LOST: 1.4, Kind.FSYNC: 1.4,
+          Kind.FAIRNESS: 1.4}
+MORE_IS_BETTER = {Kind.BEST_EFFORT, Kind.IDLE, Kind.FAIRNESS}
+NO_WORSE = 0.9  # a baseline that is better in one kind counts if its score in each other kind is at least this
+
+
+@dataclass(frozen=True)
+class Load:
+    """A load: the keys of a scenario file, and of its groups."""
+
+    top: dict[str, Any]
+    tags: int
+    groups: tuple[dict[str, Any], ...]
+    disk_set: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def processes(self) -> int:
+        return sum(group.get("count", 1) for group in self.groups)
+
+
+# --- drawing ----------------------------------------------------------------------------------
+
+
+def _reserved(draw: Random, disk: Disk) -> Iterator[dict[str, Any]]:
+    """Streams whose reservations are half to all of what the disk can serve, wherever their files are."""
+    known = characteristics.compute(disk.attributes)
+    inner, each_ms = capacity.inner_mib(known), capacity.positioning_ms(known)
+    most = draw.uniform(0.5, 1.0) * (1 - capacity.MARGIN)
+    rates: list[int] = []
+    for number in range(draw.randint(1, 3)):
+        rate, count = draw.choice((1, 2, 3, 5)), 0
+        while count < PROCESSES // 3 and capacity.load([*rates, rate], inner, each_ms) <= most:
+            rates.append(rate)
+            count += 1
+            if draw.random() < 0.1:
+                break
+        if not count:
+            continue
+        delay = draw.choice(DELAYS_MS)
+        yield {"name": f"reserved{number}", "kind": "paced", "count": count, "rate": f"{rate}MiB/s",
+               "size": f"{rate}MiB", "direct": draw.random() < 0.5, "deadline_ms": DEADLINE_MS,
+               "spread_ms": draw.choice((0, 1000)), "start_ms": draw.choice((0, 0, 3000)),
+               "priority": {"bw": {"class": "bw", "rate": f"{rate}MiB/s", "delay_ms": delay},
+                            "rt": {"class": "rt", "level": 4}}}
+
+
+def _priority(draw: Random) -> dict[str, Any]:
+    """Of a process without a reservation: mostly that of most processes."""
+    drawn = draw.random()
+    keys = {"class": "idle"} if drawn < 0.15 else {"class": "be", "level": draw.randint(0, 7) if drawn < 0.3 else 4}
+    return {"priority": {"bw": keys, "rt": keys}}
+
+
+def _on_device(draw: Random) -> dict[str, Any]:
+    """A group of processes that use the raw device."""
+    kind = draw.choice(("greedy", "greedy", "random", "random", "paced", "writer", "tree"))
+    size = draw.choice(SIZES)
+    group: dict[str, Any] = {"kind": "greedy" if kind == "writer" else kind, "direct": draw.random() < 0.5}
+    if kind == "tree":
+        return group | {"file": "tree"}
+    if kind == "writer":
+        group["op"] = "write"
+    if kind == "paced":
+        size = max(size, 4 * KIB)
+        group["period_ms"] = draw.choice((20, 100, 500, 1000))
+    if kind == "random":
+        group["file"] = draw.choice(("db", "disk"))
+        if draw.random() < 0.5:
+            group["per_s"] = draw.choice((1, 5, 20, 60))
+    if kind in ("greedy", "random") and draw.random() < 0.3:
+        group["think_ms"] = draw.choice((1, 5, 20))
+    return group | {"size": f"{size}B"}
+
+
+def _on_filesystem(draw: Random) -> dict[str, Any]:
+    """A group of processes that use files of a file system."""
+    kind = draw.choice(("camera", "syncer", "copy", "reader", "writer", "database"))
+    if kind == "camera":
+        return {"kind": "paced", "op": "write", "size": "20000B", "period_ms": 40, "spread_ms": 2000,
+                "buffer_ms": 4000, "fsync_every": draw.choice((25, 50, 250)), "file": "new"}
+    if kind == "syncer":
+        return {"kind": "paced", "op": "write", "size": "4KiB", "period_ms": draw.choice((100, 1000)),
+                "fsync_every": 1, "file": "new"}
+    if kind == "copy":
+        return {"kind": "copy", "size": "128KiB", "file": "own:256MiB"}
+    if kind == "database":
+        return {"kind": "random", "op": "rewrite", "size": "4KiB", "fsync_every": 1, "file": "own:256MiB"}
+    if kind == "writer":
+        return {"kind": "greedy", "op": "write", "size": f"{draw.choice(SIZES[3:])}B", "file": "new"}
+    return {"kind": "greedy", "size": f"{draw.choice(SIZES[3:])}B", "file": "own:256MiB"}
+
+
+def draw_load(seed: int, number: int, load_disk: Callable[[str], Disk]) -> Load:
+    """The load of a seed with a number."""
+    draw = Random(f"{seed}.{number}")  # a string is hashed by SHA-512, the same everywhere
+    disk = load_disk(draw.choice(DISKS))
+    name = draw.choice(tuple(SETTINGS))
+    settings, attributes = SETTINGS[name]
+    filesystem = draw.choice(("", "", "", "ext4", "xfs", "btrfs"))
+    groups = list(_reserved(draw, disk)) if not filesystem and draw.random() < 0.7 else []
+    room = PROCESSES - sum(group["count"] for group in groups)
+    for index in range(draw.randint(1, 5)):
+        if room <= 0:
+            break
+        count = min(room, draw.choice((1, 1, 1, 2, 4, 8, 16)))
+        room -= count
+        made = _on_filesystem(draw) if filesystem else _on_device(draw)
+        groups.append({"name": f"group{index}", "count": count, "start_ms": draw.choice((0, 0, 0, 2000)), **made,
+                       **_priority(draw)})
+    top: dict[str, Any] = {"disk": disk.name, "settings": settings, "depth": draw.choice(DEPTHS),
+                           "duration_s": DURATION_S, "seed": draw.randint(1, 1000)}
+    if filesystem:
+        top["filesystem"] = filesystem
+    return Load(top, draw.choice(TAGS), tuple(groups), dict(attributes))
+
+
+# --- as a scenario ------------------------------------------------------------------------------
+
+
+def _config(keys: ConfigKeys, tags: int) -> dict[str, Any]:
+    """A baseline as the file has it."""
+    queue = {} if keys.scheduler == "none" else {"nr_requests": tags}
+    tables = {"set": dict(keys.tunables), "queue": queue | dict(keys.queue)}
+    return {"name": keys.name or keys.scheduler, "scheduler": keys.scheduler,
+            **{key: table for key, table in tables.items() if table}}
+
+
+def text_of(load: Load, title: str, about: str = "", expects: Sequence[Mapping[str, Any]] = (),
+            only: Collection[str] | None = None) -> str:
+    """A scenario file. @only: names of the baselines in it; None: all that suit the load"""
+    top = {"title": title, "source": "not published", **({"about": about} if about else {}), **load.top,
+           "policy": "rt"}
+    ours = {"name": OURS, "scheduler": OURS, "policy": "bw", "queue": {"nr_requests": load.tags}}
+    configs = [ours, *(_config(keys, load.tags) for keys in suited(load)
+                       if only is None or (keys.name or keys.scheduler) in only)]
+    lines = [f"{key} = {_value(value)}" for key, value in top.items()]
+    if load.disk_set:
+        lines += ["", "[disk_set]", *(f"{key} = {_value(value)}" for key, value in load.disk_set.items())]
+    for kind, tables in (("config", configs), ("group", load.groups), ("expect", expects)):
+        for table in tables:
+            lines += ["", f"[[{kind}]]", *(f"{key} = {_value(value)}" for key, value in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def suited(load: Load) -> list[ConfigKeys]:
+    """The baselines that can differ under a load: without writes, write-back throttling does nothing."""
+    writes = any(group.get("op", "read") != "read" or group["kind"] == "copy" for group in load.groups)
+    return [keys for keys in baselines.load()
+            if not keys.cgroups and (writes or not {"wbt_lat_usec", "async_depth"} & keys.queue.keys())]
+
+
+def _value(value: Any) -> str:
+    """A value of TOML, on one line."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return json.dumps(value)
+
+
+def scenario_of(load: Load, name: str, only: Collection[str] | None = None) -> Scenario:
+    return schema.parse(Path(f"{name}.toml"), text_of(load, name, only=only))
+
+
+# --- scores -----------------------------------------------------------------------------------
+
+
+def _wait_ms(process: ProcessResult, duration_ns: int) -> float:
+    """The longest wait; of a process that has got nothing, all its time."""
+    longest = process["latency_ns"]["max"] if process["reads"] else duration_ns - process["start_ns"]
+    return float(max(longest, 0) / NSEC_PER_MSEC)
+
+
+def values(load: Load, cell: CellResult, duration_ns: int) -> dict[Kind, float]:
+    """What a run has of each kind; a kind that the load does not have is left out."""
+    found: dict[Kind, float] = {}
+    by_group: dict[str, list[ProcessResult]] = {}
+    for process in cell["processes"]:
+        by_group.setdefault(process["group"], []).append(process)
+    fairness = []
+    for group in load.groups:
+        processes = by_group.get(group["name"], [])
+        cls = group["priority"]["bw"]["class"]
+        closed = group["kind"] in ("greedy", "tree", "copy") or (group["kind"] == "random" and "per_s" not in group)
+
+        def add(kind: Kind, values: Iterator[float] | list[float], largest: bool = False) -> None:
+            new = list(values)
+            old = [found[kind]] if kind in found else []
+            found[kind] = max([*old, *new], default=0.0) if largest else sum([*old, *new])
+
+        if cls == "bw":
+            add(Kind.PROMISE, [float(one["misses"]) for one in processes])
+        if cls != "idle":
+            add(Kind.WAIT, [_wait_ms(one, duration_ns) for one in processes], largest=True)
+        if cls in ("be", "idle"):
+            add(Kind.IDLE if cls == "idle" else Kind.BEST_EFFORT, [float(one["bytes"]) for one in processes])
+        if "buffer_ms" in group:
+            add(Kind.LOST, [float(one["lost"]) for one in processes])
+        if "fsync_every" in group and cls != "idle":
+            add(Kind.FSYNC, [one["latency_ns"]["p99"] / NSEC_PER_MSEC for one in processes], largest=True)
+        if closed and len(processes) > 1 and cls != "idle":
+            rates = [one["bytes"] for one in processes]
+            fairness.append(min(rates) / max(rates) if max(rates) else 1.0)
+    if fairness:
+        found[Kind.FAIRNESS] = min(fairness)
+    return found
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A kind in which cfq breaks its promise, or one baseline is better beyond the bound and not worse elsewhere."""
+
+    kind: Kind
+    score: float
+    ours: float
+    baseline: str  # empty for a promise
+    theirs: float
+
+    def says(self) -> str:
+        if self.kind == Kind.PROMISE:
+            return f"{self.ours:g} operations with an admitted reservation miss their deadline under cfq"
+        return f"{self.kind}: {self.ours:g} under cfq, {self.theirs:g} under {self.baseline}"
+
+
+def findings(load: Load, result: Result) -> list[Finding]:
+    """Of a load's runs, the worst of each kind."""
+    by_config = {cell["config"]: values(load, cell, result["duration_ns"]) for cell in result["cells"]
+                 if cell["status"] == "ok"}
+    ours = by_config.pop(OURS, {})
+    found = []
+    if ours.get(Kind.PROMISE):
+        found.append(Finding(Kind.PROMISE, ours[Kind.PROMISE], ours[Kind.PROMISE], "", 0.0))
+    for kind in (kind for kind in ours if kind != Kind.PROMISE):
+        worst: Finding | None = None
+        for name, theirs in by_config.items():
+            compared = {one: scores.ratio(ours[one], theirs[one], one in MORE_IS_BETTER) for one in ours}
+            others = [score for one, score in compared.items() if one not in (kind, Kind.PROMISE)]
+            # class RT has no promise to keep, so misses count for a baseline, too
+            others += [scores.ratio(ours[Kind.PROMISE], theirs[Kind.PROMISE], False)] if Kind.PROMISE in ours else []
+            if compared[kind] > BOUNDS[kind] and min(others, default=1.0) >= NO_WORSE and (
+                    worst is None or compared[kind] > worst.score):
+                worst = Finding(kind, compared[kind], ours[kind], name, theirs[kind])
+        if worst:
+            found.append(worst)
+    return found
+
+
+# --- shrinking --------------------------------------------------------------------------------
+
+
+def smaller(load: Load) -> Iterator[Load]:
+    """Loads that are simpler in one respect, the largest steps first."""
+    for index in range(len(load.groups)):
+        if len(load.groups) > 1:
+            yield dataclasses.replace(load, groups=(*load.groups[:index], *load.groups[index + 1:]))
+    for index, group in enumerate(load.groups):
+        for changed in _simpler(group):
+            yield dataclasses.replace(load, groups=(*load.groups[:index], changed, *load.groups[index + 1:]))
+    if load.top["duration_s"] > 5:
+        yield dataclasses.replace(load, top=load.top | {"duration_s": load.top["duration_s"] / 2})
+    for key, plain in (("depth", 1), ("disk", matrix.PUBLISHED_ON), ("seed", 1)):
+        if load.top[key] != plain:
+            yield dataclasses.replace(load, top=load.top | {key: plain})
+    if load.tags != 64:
+        yield dataclasses.replace(load, tags=64)
+    if load.disk_set:
+        yield dataclasses.replace(load, disk_set={})
+
+
+def _simpler(group: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if group.get("count", 1) > 1:
+        yield group | {"count": 1}
+        yield group | {"count": group["count"] // 2}
+    for key in ("start_ms", "think_ms", "spread_ms"):
+        if group.get(key):
+            yield group | {key: 0}
+    if group.get("size", "").endswith("B") and group["size"][:-1].isdigit():
+        size = units.parse_size(group["size"])
+        for plain in (4 * KIB, MIB):
+            if size != plain:
+                yield group | {"size": f"{plain}B"}
+    plain_class = {"class": "be", "level": 4}
+    if group["priority"]["bw"]["class"] == "be" and group["priority"]["bw"] != plain_class:
+        yield group | {"priority": {"bw": plain_class, "rt": plain_class}}
+
+
+def expect_of(finding: Finding, load: Load) -> dict[str, Any]:
+    """What a scenario file expects and does not get."""
+    config = {"config": OURS}
+    reserved = [group["name"] for group in load.groups if group["priority"]["bw"]["class"] == "bw"]
+    idle = [group["name"] for group in load.groups if group["priority"]["bw"]["class"] == "idle"]
+    best_effort = [group["name"] for group in load.groups if group["priority"]["bw"]["class"] == "be"]
+    chosen: dict[Kind, dict[str, Any]] = {
+        Kind.PROMISE: {"metric": "misses", "groups": reserved},
+        Kind.WAIT: {"metric": "latency_max_ms", "groups": reserved + best_effort, "reduce": "max"},
+        Kind.BEST_EFFORT: {"metric": "bytes", "groups": best_effort},
+        Kind.IDLE: {"metric": "bytes", "groups": idle},
+        Kind.LOST: {"metric": "lost", "groups": [one["name"] for one in load.groups if "buffer_ms" in one]},
+        Kind.FSYNC: {"metric": "latency_p99_ms", "reduce": "max",
+                     "groups": [one["name"] for one in load.groups if "fsync_every" in one]},
+        Kind.FAIRNESS: {"metric": "bytes", "reduce": "ratio", "groups": best_effort},
+    }
+    left = chosen[finding.kind]
+    if finding.kind == Kind.PROMISE:
+        return {"says": "no promise is broken", "left": left | config, "op": "==", "right": 0}
+    more, bound = finding.kind in MORE_IS_BETTER, BOUNDS[finding.kind]
+    right = left | {"config": finding.baseline, "factor": round(1 / bound if more else bound, 3)}
+    says = f"{finding.kind}: at most {bound:g} times as bad as under {finding.baseline}"
+    return {"says": says, "left": left | config, "op": ">=" if more else "<=", "right": right}

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The hunt: loads are drawn, compared and shrunk."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from random import Random
+from typing import Any, cast
+
+import pytest
+
+from tools.testbed.disk import capacity, characteristics
+from tools.testbed.lab import cli
+from tools.testbed.lab.model import schema
+from tools.testbed.lab.model.catalog import DISKS
+from tools.testbed.lab.model.disks import Disk, load_disk
+from tools.testbed.lab.model.results import Result
+from tools.testbed.lab.model.units import NSEC_PER_SEC
+from tools.testbed.lab.run import hunt, matrix
+from tools.testbed.lab.run.hunt import Kind
+from tools.testbed.lab.tests.conftest import cell_result, process_result, result_of
+
+BE = {"bw": {"class": "be", "level": 4}, "rt": {"class": "be", "level": 4}}
+IDLE = {"bw": {"class": "idle"}, "rt": {"class": "idle"}}
+HELD = {"bw": {"class": "bw", "rate": "1MiB/s", "delay_ms": 800}, "rt": {"class": "rt", "level": 4}}
+READER = {"name": "reader", "kind": "greedy", "count": 2, "size": "1048576B", "priority": BE}
+STREAM = {"name": "stream", "kind": "paced", "rate": "1MiB/s", "size": "1MiB", "deadline_ms": 1000, "priority": HELD}
+TOP = {"disk": "barracuda-7200.11", "settings": "linux", "depth": 1, "duration_s": 20, "seed": 3}
+LOAD = hunt.Load(TOP, 256, (STREAM, READER), {"max_sectors": "2560"})
+
+
+def of_checkout(name: str) -> Disk:
+    return load_disk(DISKS, name)
+
+
+def made(**configs: dict[str, list[dict[str, Any]]]) -> Result:
+    """Results with processes by configuration and group, each with what differs from a process without I/O."""
+    cells = []
+    for config, groups in configs.items():
+        processes = [{**process_result(f"{group}.{number}"), "group": group, "start_ns": 0, "lost": 0, **one}
+                     for group, members in groups.items() for number, one in enumerate(members)]
+        cells.append(cell_result(config.replace("_", "-"), 1, cast(Any, processes)))
+    return {**result_of(cells), "duration_ns": 20 * NSEC_PER_SEC}
+
+
+def kinds(load: hunt.Load, result: Result) -> dict[Kind, tuple[str, float]]:
+    return {one.kind: (one.baseline, one.score) for one in hunt.findings(load, result)}
+
+
+def test_load_is_the_same_for_a_seed_and_number_and_another_for_others() -> None:
+    drawn = [hunt.draw_load(seed, number, of_checkout) for seed, number in ((1, 7), (1, 7), (1, 8), (2, 7))]
+    assert drawn[0] == drawn[1] and drawn[0] != drawn[2] and drawn[0] != drawn[3]
+
+
+@pytest.mark.parametrize("number", range(60))
+def test_each_load_is_a_scenario_with_admitted_reservations(number: int) -> None:
+    load = hunt.draw_load(5, number, of_checkout)
+    scenario = hunt.scenario_of(load, "load")
+    assert 1 <= load.processes <= hunt.PROCESSES and scenario.configs[0].name == hunt.OURS
+    disk = characteristics.compute(of_checkout(load.top["disk"]).attributes)
+    rates = [float(group["rate"].removesuffix("MiB/s")) for group in load.groups
+             if group["priority"]["bw"]["class"] == "bw" for _ in range(group["count"])]
+    assert capacity.admits(rates, capacity.inner_mib(disk), capacity.positioning_ms(disk))
+
+
+def test_draws_are_of_all_kinds() -> None:
+    loads = [hunt.draw_load(1, number, of_checkout) for number in range(200)]
+    assert {load.top["disk"] for load in loads} == set(matrix.DISKS)
+    assert {load.top.get("filesystem", "") for load in loads} == {"", "ext4", "xfs", "btrfs"}
+    assert {load.tags for load in loads} == set(matrix.TAGS)
+    classes = {group["priority"]["bw"]["class"] for load in loads for group in load.groups}
+    assert classes == {"be", "bw", "idle"}
+
+
+def test_write_back_throttling_is_compared_under_loads_that_write() -> None:
+    names = [keys.name or keys.scheduler for keys in hunt.suited(LOAD)]
+    writer = {**READER, "op": "write"}
+    more = [keys.name or keys.scheduler for keys in hunt.suited(dataclasses.replace(LOAD, groups=(writer,)))]
+    assert "none, no wbt" not in names and "none, no wbt" in more and "bfq, low_latency 0" in names
+
+
+def test_missed_promise_is_a_finding_whatever_baselines_do() -> None:
+    readers: list[dict[str, Any]] = [{}, {}]
+    result = made(cfq={"stream": [{"misses": 3}], "reader": readers},
+                  bfq={"stream": [{"misses": 9}], "reader": readers})
+    assert kinds(LOAD, result) == {Kind.PROMISE: ("", 3.0)}
+
+
+def test_baseline_that_is_better_counts_only_if_it_is_not_worse_elsewhere() -> None:
+    ours = {"stream": [{"misses": 0}], "reader": [{"bytes": 100}, {"bytes": 100}]}
+    better = {"stream": [{"misses": 0}], "reader": [{"bytes": 200}, {"bytes": 200}]}
+    assert kinds(LOAD, made(cfq=ours, bfq=better)) == {Kind.BEST_EFFORT: ("bfq", 2.0)}
+    unfair = {"stream": [{"misses": 0}], "reader": [{"bytes": 390}, {"bytes": 10}]}
+    assert kinds(LOAD, made(cfq=ours, bfq=unfair)) == {}
+    late = {"stream": [{"misses": 5}], "reader": [{"bytes": 200}, {"bytes": 200}]}
+    assert kinds(LOAD, made(cfq=ours, bfq=late)) == {}
+
+
+def test_worst_of_several_baselines_is_told() -> None:
+    ours = {"stream": [{"misses": 0}], "reader": [{"bytes": 100}, {"bytes": 100}]}
+    by = {name: {"stream": [{"misses": 0}], "reader": [{"bytes": share}, {"bytes": share}]}
+          for name, share in (("none", 150), ("bfq", 300), ("kyber", 100))}
+    assert kinds(LOAD, made(cfq=ours, **by))[Kind.BEST_EFFORT] == ("bfq", 3.0)
+
+
+def test_process_that_got_nothing_has_waited_all_the_time() -> None:
+    load = dataclasses.replace(LOAD, groups=(READER,))
+    ours = {"reader": [{"reads": 0, "bytes": 0, "start_ns": 5 * NSEC_PER_SEC}, {"bytes": 100}]}
+    found = hunt.values(load, made(cfq=ours)["cells"][0], 20 * NSEC_PER_SEC)
+    assert found[Kind.WAIT] == 15_000 and found[Kind.FAIRNESS] == 0
+
+
+def test_lost_frames_fsyncs_and_class_idle_are_kinds_of_their_own() -> None:
+    camera = {"name": "camera", "kind": "paced", "op": "write", "buffer_ms": 4000, "fsync_every": 50, "priority": BE}
+    backup = {"name": "backup", "kind": "greedy", "priority": IDLE}
+    load = dataclasses.replace(LOAD, groups=(camera, backup))
+    cell = made(cfq={"camera": [{"lost": 4}, {"lost": 3}], "backup": [{"bytes": 9}]})["cells"][0]
+    found = hunt.values(load, cell, 20 * NSEC_PER_SEC)
+    assert (found[Kind.LOST], found[Kind.FSYNC], found[Kind.IDLE]) == (7, 5, 9)
+    assert Kind.WAIT in found and Kind.PROMISE not in found and Kind.FAIRNESS not in found
+
+
+def test_each_simpler_load_is_a_scenario_and_differs() -> None:
+    found = list(hunt.smaller(LOAD))
+    assert len(found) > 8 and LOAD not in found
+    for load in found:
+        hunt.scenario_of(load, "simpler")
+    assert any(len(load.groups) == 1 for load in found) and any(load.top["duration_s"] == 10 for load in found)
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_shrunk_file_expects_what_is_not_so(kind: Kind) -> None:
+    camera = {"name": "camera", "kind": "paced", "op": "write", "size": "20000B", "period_ms": 40, "buffer_ms": 4000,
+              "fsync_every": 50, "file": "new", "priority": BE}
+    backup = {"name": "backup", "kind": "greedy", "size": "1MiB", "file": "own:32MiB", "priority": IDLE}
+    groups = (camera, backup) if kind in (Kind.LOST, Kind.FSYNC, Kind.IDLE) else LOAD.groups
+    top = TOP | {"filesystem": "ext4"} if groups is not LOAD.groups else TOP
+    load = hunt.Load(top, 64, groups)
+    finding = hunt.Finding(kind, 2.5, 5.0, "" if kind == Kind.PROMISE else "bfq", 2.0)
+    text = hunt.text_of(load, "t", finding.says(), [hunt.expect_of(finding, load)], ["bfq"])
+    (expect,) = schema.parse(Path("t.toml"), text).expects
+    assert expect.left.groups and expect.left.config == ("cfq",)
+    assert expect.op == (">=" if kind in hunt.MORE_IS_BETTER else "==" if kind == Kind.PROMISE else "<=")
+
+
+def test_a_load_of_a_new_seed_runs(kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The seed is printed; the same one draws the same loads again (SEED=N)."""
+    seed = Random(os.environ.get("SEED") or os.urandom(4)).randrange(10**6)
+    print(f"lab hunt --seed {seed} --runs 1")
+    arguments = ["hunt", "--seed", str(seed), "--runs", "1", "--duration", "3", "--tries", "0", "--quiet",
+                 "--kernel", str(kernel), "--out", str(tmp_path), "--cache", str(tmp_path / "cache")]
+    assert cli.main(arguments) == 0, capsys.readouterr()
+    assert f"seed {seed}: 1 loads" in capsys.readouterr().out
+    for path in tmp_path.glob("*.toml"):
+        schema.load(path)
