@@ -22,6 +22,7 @@ from tools.base import text
 from tools.base.arguments import positive
 from tools.base.cli import ToolError
 from tools.testbed import vm
+from tools.testbed.vm import qemu
 
 HERE = Path(__file__).resolve().parent
 # A line of ftrace: "fio-1 [000] d.h1. 12.345678: hrtimer_expire_exit: hrtimer=0000..."
@@ -77,7 +78,7 @@ def command(args: argparse.Namespace) -> int:
         result = vm.run(shlex.join(["bash", str(HERE / "timer-guest.sh"), args.disk, str(args.depth),
                                     str(args.seconds)]), kernel=args.kernel, cpus=1, kvm=False, out=Path(work),
                         timeout=600 + 60 * args.seconds, append=["null_blk.nr_devices=0"],
-                        qemu=["-icount", "shift=0,sleep=off"])
+                        qemu=qemu.ICOUNT)
         if not result.ok:
             raise ToolError(result.why())
         with (Path(work) / "trace").open() as lines:

@@ -52,6 +52,7 @@ for scheduler in cfq mq-deadline bfq none; do
 	readers=$!
 	"${class[@]}" fio --output-format=json+ --output="$VM_OUT/players-$scheduler.json" "$jobs/players.fio"
 	wait "$readers"
+	[ "$scheduler" != cfq ] || cat /sys/kernel/debug/block/table/sched/counters > "$VM_OUT/counters"
 done
 echo 0 > "$disk/power"
 rmdir "$disk"

@@ -125,7 +125,7 @@ def player_row(players: dict[str, Any], readers: dict[str, Any]) -> dict[str, An
         if job["error"] or not job["read"]["total_ios"]:
             raise ValueError(f"fio: job '{job['jobname']}' did not read")
     sides = [job["read"] for job in players["jobs"]]
-    return {"longest_ms": max(side["clat_ns"]["max"] for side in sides) / 1e6,
+    return {"missed": None, "longest_ms": max(side["clat_ns"]["max"] for side in sides) / 1e6,
             "late": sum(late_reads(side["clat_ns"]["bins"], LATE_MS) for side in sides),
             "reads": sum(side["total_ios"] for side in sides),
             "best_effort_mib_s": sum(job["read"]["bw_bytes"] for job in readers["jobs"]) / 2**20}
@@ -133,12 +133,14 @@ def player_row(players: dict[str, Any], readers: dict[str, Any]) -> dict[str, An
 
 def player_table(rows: dict[str, dict[str, Any]]) -> str:
     """A line for each scheduler, with the class of the players."""
+    shown = [[PLAYERS_IN[scheduler], f"{row['longest_ms']:.0f}", str(row["late"]), str(row["reads"]),
+              "-" if row["missed"] is None else str(row["missed"]), f"{row['best_effort_mib_s']:.1f}"]
+             for scheduler, row in rows.items()]
     return "\n".join([
         "", f"{PLAYERS} players that read {PLAYER_MIB} MiB once a second, and {READERS} sequential readers of best "
         f"effort, all through the page cache",
-        text.table(["scheduler", "longest read, ms", "late reads", "of", "best effort, MiB/s"], [
-            [PLAYERS_IN[scheduler], f"{row['longest_ms']:.0f}", str(row["late"]), str(row["reads"]),
-             f"{row['best_effort_mib_s']:.1f}"] for scheduler, row in rows.items()], rule=False)])
+        text.table(["scheduler", "longest read, ms", "late reads", "of", "cfq's missed", "best effort, MiB/s"], shown,
+                   rule=False)])
 
 
 def lost_frames(bins: dict[str, int]) -> float:
@@ -191,8 +193,19 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def load_players(folder: Path, order: list[str]) -> dict[str, dict[str, Any]]:
-    return {name: player_row(read_json(folder / f"players-{name}.json"),
+    rows = {name: player_row(read_json(folder / f"players-{name}.json"),
                              read_json(folder / f"readers-{name}.json")) for name in order}
+    if "cfq" in rows:
+        rows["cfq"]["missed"] = missed((folder / "counters").read_text())
+    return rows
+
+
+def missed(counters: str) -> int:
+    """The requests with a reservation that were late, by cfq's own counter (debugfs)."""
+    found = dict(line.split() for line in counters.splitlines() if len(line.split()) == 2)
+    if "bw_deadlines_missed" not in found:
+        raise ValueError("cfq's counters lack bw_deadlines_missed")
+    return int(found["bw_deadlines_missed"])
 
 
 def ran(stdout: str, prefix: str) -> list[str]:

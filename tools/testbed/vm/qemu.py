@@ -30,6 +30,8 @@ EMULATED = ("-accel", "tcg", "-cpu", "max")
 # The last of them: all CPUs in one thread of the emulator, which takes longer and has no such fault.
 ONE_THREAD = ("-accel", "tcg,thread=single", "-cpu", "max")
 KVM = ("-accel", "kvm", "-cpu", "host")
+# For run(qemu=), with one CPU and without KVM: a guest instruction takes a guest nanosecond, whatever the host does.
+ICOUNT = ("-icount", "shift=0,sleep=off")
 
 # For an emulated CPU. Code at other addresses is translated anew, so that starting a program
 # takes three times as long with randomised ones. The root file system, which is read-only,

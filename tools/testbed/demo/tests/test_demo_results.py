@@ -125,7 +125,7 @@ def test_players_are_one_row_with_the_rate_of_best_effort() -> None:
     players = {"jobs": [reader("player", 300, {"260000000": 100}),
                         reader("player", 1100.2, {"1000000000": 97, "1000000001": 1, "1100000000": 2})]}
     assert results.player_row(players, READERS) == {
-        "longest_ms": 1100.2, "late": 3, "reads": 200, "best_effort_mib_s": 6.0}
+        "missed": None, "longest_ms": 1100.2, "late": 3, "reads": 200, "best_effort_mib_s": 6.0}
 
 
 def test_player_table_names_the_class_that_the_players_are_in(tmp_path: Path) -> None:
@@ -133,11 +133,18 @@ def test_player_table_names_the_class_that_the_players_are_in(tmp_path: Path) ->
         (tmp_path / f"players-{name}.json").write_text(
             "fio: some note\n" + json.dumps({"jobs": [reader("player", 1300.4, {"1300000000": 4})]}))
         (tmp_path / f"readers-{name}.json").write_text(json.dumps(READERS))
+    (tmp_path / "counters").write_text("dispatched 12\nbw_deadlines_missed 2\n")
     lines = results.player_table(results.load_players(tmp_path, ["cfq", "mq-deadline", "none"])).splitlines()
     assert lines[0] == ""
     assert lines[1].startswith("6 players that read 3 MiB once a second, and 2 sequential readers")
     assert [line.split("  ")[0] for line in lines[3:]] == ["cfq, players in BW", "mq-deadline, players in RT", "none"]
-    assert lines[-1].split() == ["none", "1300", "4", "100", "6.0"]
+    assert lines[3].split()[-5:] == ["1300", "4", "100", "2", "6.0"]
+    assert lines[-1].split() == ["none", "1300", "4", "100", "-", "6.0"]
+
+
+def test_counters_without_missed_deadlines_are_refused() -> None:
+    with pytest.raises(ValueError, match="lack bw_deadlines_missed"):
+        results.missed("dispatched 12\n")
 
 
 @pytest.mark.parametrize("jobs", [("players", [job("r", ios=0)]), ("players", [job("r", error=5)]),

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from tools.base.cli import EXIT_USAGE, ToolError
 from tools.testbed import vm
+from tools.testbed.vm import qemu
 
 from ..model.disks import Disk
 from ..model.results import CellResult, CrosscheckResult, CrosscheckRow
@@ -22,8 +23,6 @@ from . import job, metrics
 
 LIMIT_PERCENT = 10.0
 BOOT_S = 240
-# one guest instruction takes one guest nanosecond, whatever else the host does
-ICOUNT = ("-icount", "shift=0,sleep=off")
 
 Groups = dict[str, dict[str, float]]  # group -> metric -> figure
 
@@ -106,7 +105,7 @@ def run_fio(
             out=folder,
             timeout=scenario.duration_s + BOOT_S,
             cpus=1 if icount else 2,
-            qemu=ICOUNT if icount else (),
+            qemu=qemu.ICOUNT if icount else (),
         )
     except vm.VMError as error:
         raise ToolError(str(error), EXIT_USAGE) from None
