@@ -343,6 +343,7 @@ class Scenario:
     disk_set: dict[str, str]
     filesystem: str  # a name or a $variable; empty: the raw device
     settings: str  # of the disk's queue: a name or a $variable
+    cgroups: dict[str, dict[str, str]]  # of control groups, their files, under every configuration
     duration_s: float
     seed: int
     vary: Vary

@@ -127,6 +127,9 @@ class ScenarioKeys(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     schedulers_depth: Annotated[Depths | None, Meta(description="their queue depths, instead of `depth`")] = None
     schedulers_only: Annotated[Labels, Meta(description="only these values of `[vary]` for them")] = msgspec.field(
         default_factory=Labels)
+    cgroup: Annotated[cgroups.Files, Meta(
+        description="`cgroup.NAME`: files of a control group under every configuration, and their values; a value may"
+        " be a `$variable`")] = msgspec.field(default_factory=cgroups.Files)
     baselines: Annotated[bool, Meta(
         description="also run the configurations of baselines.toml, with `policy` and `depth`")] = False
     vary: Annotated[Varied, Meta(
@@ -187,7 +190,7 @@ class Checked:
         return Scenario(
             where=self.where, name=name, title=keys.title, about=keys.about.strip(), source=keys.source,
             must_show=keys.must_show, differences=keys.differences.strip(), disk=keys.disk, disk_set=keys.disk_set,
-            filesystem=keys.filesystem, settings=keys.settings, duration_s=keys.duration_s, seed=keys.seed,
+            filesystem=keys.filesystem, settings=keys.settings, cgroups=keys.cgroup, duration_s=keys.duration_s, seed=keys.seed,
             vary=self.vary, groups=self.groups, configs=self.configs,
             expects=[self.expect(index, expect) for index, expect in enumerate(keys.expect)],
             views=[self.view(index, view) for index, view in enumerate(keys.view)],
@@ -284,6 +287,10 @@ class Checked:
     def check_cgroups(self) -> None:
         """What a configuration sets is of a control group that has processes, or of the root."""
         known = {group.cgroup for group in self.groups if group.cgroup} | {cgroups.ROOT}
+        for name, files in self.keys.cgroup.items():
+            self.known([name], known, "control group", "cgroup", name)
+            for file, value in files.items():
+                self.variables(value, "cgroup", name, file)
         for config in self.configs:
             for name in config.cgroups:
                 if name not in known:

@@ -221,6 +221,15 @@ def stream_line(process: Process, number: int) -> str:
     return "stream " + " ".join(words)
 
 
+def cgroup_files(scenario: sc.Scenario, cell: sc.Cell) -> dict[str, dict[str, str]]:
+    """The files of control groups: of the scenario, then of the configuration."""
+    files = {group: {file: str(sc.resolve(value, cell.variant)) for file, value in files.items()}
+             for group, files in scenario.cgroups.items()}
+    for group, own in cell.config.cgroups.items():
+        files[group] = files.get(group, {}) | own
+    return files
+
+
 def settings_of(scenario: sc.Scenario, cell: sc.Cell, disk: Disk) -> settings.QueueSettings:
     """Raises ScenarioError if the preset does not name a transport."""
     try:
@@ -242,7 +251,8 @@ def job_text(scenario: sc.Scenario, disk: Disk, run: Run, with_bw: bool, trace: 
         lines += filesystems.job_lines(filesystem, f"/dev/{DEVICE}", prepared)
     lines += scheduler_lines(run.cell.config, with_bw, of_queue.queue)
     lines.append(f"device /dev/{DEVICE}")
-    lines += cgroups.job_lines((stream.cgroup for stream in run.streams if stream.cgroup), run.cell.config.cgroups)
+    names = [stream.cgroup for stream in run.streams if stream.cgroup]
+    lines += cgroups.job_lines(names, cgroup_files(scenario, run.cell))
     lines.append(f"start_ns {START_AFTER_FILES_NS if filesystem else START_NS}")
     lines.append(f"duration_ns {scenario.duration_ns}")
     lines += [stream_line(process, number) for number, process in enumerate(run.streams)]
@@ -265,6 +275,9 @@ def setting_of(line: str, scenario: sc.Scenario, config: sc.Config) -> tomllines
     for group, files in config.cgroups.items():
         if folder == cgroups.folder(group) and name in files:
             return (*config.at[:2], "cgroup", group, name)
+    for group, files in scenario.cgroups.items():
+        if folder == cgroups.folder(group) and name in files:
+            return ("cgroup", group, name)
     if folder == SYSFS and name in config.queue:
         return (*config.at[:2], "queue", name)
     if attribute in scenario.disk_set:

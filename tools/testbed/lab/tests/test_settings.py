@@ -97,3 +97,35 @@ def test_a_disk_without_a_transport_has_published_settings_only() -> None:
         settings.of_disk("linux", "")
     with pytest.raises(ScenarioError, match=r"test.toml:\d+: settings: 'linux' needs a disk"):
         lines('settings = "linux"', dataclasses.replace(SATA, transport=""))
+
+
+GROUPS = """
+[[config]]
+scheduler = "cfq"
+cgroup = { recorder = { "io.bw" = "DEV bps=1000000 delay=500000" } }
+
+[[group]]
+name = "camera"
+kind = "random"
+size = "4KiB"
+file = "db"
+cgroup = "recorder"
+"""
+LIMIT = '[cgroup.recorder]\n"memory.high" = "$limit"\n\n[vary]\nlimit = ["max", "65536"]\n'
+
+
+def test_files_of_control_groups_are_set_under_every_configuration() -> None:
+    scenario = schema.parse(Path("test.toml"), SCENARIO.replace("[vary]\n", LIMIT, 1) + GROUPS)
+    found = {(cell.config.name, cell.labels["limit"]): job.cgroup_files(scenario, cell) for cell in scenario.cells()
+             if cell.labels["N"] == "1"}
+    assert found["none", "65536"] == {"recorder": {"memory.high": "65536"}}
+    assert found["cfq", "max"]["recorder"] == {"memory.high": "max", "io.bw": "DEV bps=1000000 delay=500000"}
+
+
+@pytest.mark.parametrize(("changed", "what"), [
+    (LIMIT.replace("cgroup.recorder", "cgroup.camera"), "cgroup.camera: no control group 'camera' (known: recorder"),
+    (LIMIT.replace("$limit", "$none"), "$none is not a key of [vary]")])
+def test_wrong_files_of_control_groups_are_told(changed: str, what: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        schema.parse(Path("test.toml"), SCENARIO.replace("[vary]\n", changed, 1) + GROUPS)
+    assert what in str(error.value)
