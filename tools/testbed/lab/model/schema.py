@@ -190,8 +190,8 @@ class Checked:
         return Scenario(
             where=self.where, name=name, title=keys.title, about=keys.about.strip(), source=keys.source,
             must_show=keys.must_show, differences=keys.differences.strip(), disk=keys.disk, disk_set=keys.disk_set,
-            filesystem=keys.filesystem, settings=keys.settings, cgroups=keys.cgroup, duration_s=keys.duration_s, seed=keys.seed,
-            vary=self.vary, groups=self.groups, configs=self.configs,
+            filesystem=keys.filesystem, settings=keys.settings, cgroups=keys.cgroup, duration_s=keys.duration_s,
+            seed=keys.seed, vary=self.vary, groups=self.groups, configs=self.configs,
             expects=[self.expect(index, expect) for index, expect in enumerate(keys.expect)],
             views=[self.view(index, view) for index, view in enumerate(keys.view)],
             published=[self.published(index, one) for index, one in enumerate(keys.published)],
