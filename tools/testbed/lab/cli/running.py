@@ -8,6 +8,7 @@ import dataclasses
 import json
 import sys
 from pathlib import Path
+from typing import get_args
 
 from tools.base import text
 from tools.base.arguments import regex, seconds
@@ -16,7 +17,7 @@ from tools.base.files import write_json
 from tools.base.paths import DOCUMENTS
 from tools.testbed.vm.uml import Guests
 
-from ..model import results
+from ..model import results, settings
 from ..model.catalog import OLDSCHED, SCENARIOS, all_scenarios, find_scenario
 from ..model.results import Result, Verdict
 from ..report import compare, result_tables
@@ -51,6 +52,8 @@ def cmd_run(args: argparse.Namespace) -> int:
         scenarios = [dataclasses.replace(scenario, duration_s=args.duration) for scenario in scenarios]
     if args.disk:
         scenarios = [dataclasses.replace(scenario, disk=args.disk) for scenario in scenarios]
+    if args.settings:
+        scenarios = [dataclasses.replace(scenario, settings=args.settings) for scenario in scenarios]
     plans = [
         make_plan(scenario, args.disks, args.scheduler, args.depth, args.seed, features, args.cell)
         for scenario in scenarios
@@ -164,6 +167,8 @@ def run_parser(commands: Commands) -> None:
     p.add_argument("--duration", type=seconds, metavar="S", help="virtual seconds, in place of the scenario's")
     what = "preset in place of the scenario's; give --out too, or its results replace those of the scenario's disk"
     p.add_argument("--disk", metavar="PRESET", help=what)
+    what = "of the disk's queue, instead of the scenario's; give --out too"
+    p.add_argument("--settings", choices=get_args(settings.Name), help=what)
     p.add_argument("--seed", type=int, help="draws other files and offsets than the scenario's own seed")
     what = "where results go (default: build/lab/results)"
     p.add_argument("--out", type=Path, default=RESULTS, metavar="DIR", help=what)
