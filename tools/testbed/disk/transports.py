@@ -15,7 +15,7 @@ class Transport:
 
     max_sectors_kb: int  # largest command, in KiB
     max_segments: int  # of memory, in a command
-    nr_requests: int  # under a scheduler: twice the host's commands, at most 256 (blk_mq_init_sched())
+    nr_requests: int  # under a scheduler: twice the host's commands, at most 256 (blk_mq_default_nr_requests())
 
     @property
     def read_ahead_kb(self) -> int:
@@ -29,10 +29,11 @@ TRANSPORTS = {
     "sata": Transport(max_sectors_kb=4096, max_segments=168, nr_requests=64),
     # include/linux/libata.h: ATA_BMDMA_SHT() has LIBATA_MAX_PRD and one command
     "pata": Transport(max_sectors_kb=4096, max_segments=128, nr_requests=2),
-    # drivers/message/fusion/mptsas.c: mptsas_driver_template; mpt3sas has as many sectors and segments
+    # drivers/scsi/mpt3sas/mpt3sas_base.c: MPT3SAS_SG_DEPTH, and more than 127 commands
     "sas": Transport(max_sectors_kb=4096, max_segments=128, nr_requests=256),
     # drivers/usb/storage/scsiglue.c: one command; of SuperSpeed 2048 sectors
     "usb-bot": Transport(max_sectors_kb=1024, max_segments=2048, nr_requests=2),
-    # drivers/usb/storage/uas.c: no limit of its own, so that of scsi_host_alloc(), SCSI_DEFAULT_MAX_SECTORS
-    "uas": Transport(max_sectors_kb=512, max_segments=2048, nr_requests=60),
+    # drivers/usb/storage/uas.c: no limit of its own, so that of scsi_host_alloc(), SCSI_DEFAULT_MAX_SECTORS;
+    # commands as streams of the device, at most 256 (USB 2: 30)
+    "uas": Transport(max_sectors_kb=512, max_segments=2048, nr_requests=256),
 }

@@ -230,20 +230,21 @@ static const struct setting {
 #include "recommended.h"
 };
 
-/* What a setting that differs costs. */
-static const char *cost_of(const char *name)
-{
-	static const struct {
-		const char *name, *cost;
-	} costs[] = {
-		{ "max_sectors_kb", "larger commands make reservations miss deadlines" },
-		{ "read_ahead_kb", "more read-ahead exceeds the burst of a reservation" },
-		{ "nr_requests", "fewer tags leave a scheduler no choice" },
-	};
+/* What a setting costs that is larger or smaller than recommended; NULL: nothing. */
+static const struct cost {
+	const char *name, *larger, *smaller;
+} costs[] = {
+	{ "max_sectors_kb", "larger commands make reservations miss deadlines", NULL },
+	{ "read_ahead_kb", "more read-ahead exceeds the burst of a reservation",
+	  "less read-ahead costs buffered readers throughput" },
+	{ "nr_requests", NULL, "fewer tags leave a scheduler no choice" },
+};
 
+static const char *cost_of(const struct setting *setting, uint64_t value)
+{
 	for (size_t i = 0; i < ARRAY_SIZE(costs); i++) {
-		if (!strcmp(costs[i].name, name))
-			return costs[i].cost;
+		if (!strcmp(costs[i].name, setting->name))
+			return value > setting->value ? costs[i].larger : costs[i].smaller;
 	}
 	return "not measured";
 }
@@ -253,6 +254,7 @@ static void check_settings(struct report *report, const char *disk, const char *
 {
 	char found[LINE_SIZE], advice[LINE_SIZE], file[LINE_SIZE];
 	bool differs = false;
+	const char *cost;
 	uint64_t value;
 
 	for (size_t i = 0; i < ARRAY_SIZE(recommended); i++) {
@@ -262,10 +264,13 @@ static void check_settings(struct report *report, const char *disk, const char *
 		if ((only && strcmp(only, setting->name)) ||
 		    !disk_read_number(disk, file, &value) || value == setting->value)
 			continue;
+		cost = cost_of(setting, value);
+		if (!cost)
+			continue;
 		put_text(found, sizeof(found), "%s is %" PRIu64 ", recommended: %" PRIu64,
 			 setting->name, value, setting->value);
 		put_text(advice, sizeof(advice), "%s; echo %" PRIu64 " > /sys/block/%s/%s",
-			 cost_of(setting->name), setting->value, disk, file);
+			 cost, setting->value, disk, file);
 		result(report, OK, "settings", disk, found, advice);
 		differs = true;
 	}

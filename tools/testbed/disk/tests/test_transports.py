@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The settings that Linux gives a disk are those that tools/testbed/disk/transports.py has, for each transport."""
+"""The settings that Linux gives a disk are those that transports.py has, for each transport that QEMU emulates."""
 
 from __future__ import annotations
 
@@ -12,30 +12,29 @@ from tools.testbed.disk.transports import TRANSPORTS
 from tools.testbed.vm import qemu
 from tools.testbed.vm.command import VMError
 
-# Controllers of QEMU with a disk each, whose serial number is the transport.
-DISK = "-blockdev null-co,node-name={0},size=2T,read-zeroes=on"
-SCSI_DISK = "-device scsi-hd,bus={1},drive={0},serial={0},rotation_rate=7200"
-DEVICES = {
-    "sata": "-device ide-hd,bus=ide.0,drive=sata,serial=sata,rotation_rate=7200",
-    "pata": "-device piix3-ide,id=pata-bus -device ide-hd,bus=pata-bus.0,drive=pata,serial=pata,rotation_rate=7200",
-    "sas": "-device mptsas1068,id=sas-bus " + SCSI_DISK.format("sas", "sas-bus.0"),
-    "usb-bot": "-device usb-bot,id=bot,bus=usb.0 " + SCSI_DISK.format("usb-bot", "bot.0"),
-    "uas": "-device usb-uas,id=uas-bus,bus=usb.0 " + SCSI_DISK.format("uas", "uas-bus.0"),
-}
-ARGUMENTS = ["-device qemu-xhci,id=usb",
-             *(f"{DISK.format(name)} {device}" for name, device in DEVICES.items())]
+# Controllers with a disk each, whose model is the transport.
+BACKEND = "-blockdev null-co,node-name={0},size=2T,read-zeroes=on"
+ATA_DISK = "-device ide-hd,bus={1},drive={0},model={0},rotation_rate=7200"
+SCSI_DISK = "-device scsi-hd,bus={1},drive={0},product={0},rotation_rate=7200"
+ARGUMENTS = [
+    "-device qemu-xhci,id=usb", "-device piix3-ide,id=pata-bus", "-device mptsas1068,id=sas-bus",
+    "-device usb-bot,id=bot,bus=usb.0", "-device usb-uas,id=uas-bus,bus=usb.0",
+    *(BACKEND.format(name) for name in TRANSPORTS),
+    ATA_DISK.format("sata", "ide.0"), ATA_DISK.format("pata", "pata-bus.0"), SCSI_DISK.format("sas", "sas-bus.0"),
+    SCSI_DISK.format("usb-bot", "bot.0"), SCSI_DISK.format("uas", "uas-bus.0")]
 
-# A line for each disk: the serial number, and the queue's files under mq-deadline. USB disks come late.
+# A line for each disk: its model, its host's commands, and the queue's files under mq-deadline. USB disks come late.
 SCRIPT = r"""
-for i in $(seq 100); do
+for _ in $(seq 150); do
 	set -- /sys/block/sd*
 	[ $# -lt 5 ] || break
 	sleep 0.2
 done
 for disk in /sys/block/sd*; do
 	echo mq-deadline > "$disk/queue/scheduler"
-	serial=$(tr -dc 'a-z-' < "$disk/device/vpd_pg80")
-	printf '%s' "$serial"
+	host=$(readlink -f "$disk/device")
+	host=${host%%/target*}
+	printf '%s can_queue=%s' "$(tr -d ' ' < "$disk/device/model")" "$(cat "$host"/scsi_host/*/can_queue)"
 	for name in rotational max_sectors_kb max_segments read_ahead_kb nr_requests; do
 		printf ' %s=%s' "$name" "$(cat "$disk/queue/$name")"
 	done
@@ -54,14 +53,22 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, int]]
     out: Path = tmp_path_factory.mktemp("transports")
     result = qemu.run(SCRIPT, flavour="plain", out=out, qemu=ARGUMENTS, timeout=300)
     assert result.ok, result.why()
-    lines = [line.split() for line in result.stdout.splitlines()]
+    lines = [line.split() for line in result.stdout.splitlines() if "can_queue=" in line]
     return {name: {key: int(value) for key, value in (word.split("=") for word in words)} for name, *words in lines}
 
 
 @pytest.mark.parametrize("name", TRANSPORTS)
-def test_settings_of_a_transport_are_those_of_linux(name: str, found: dict[str, dict[str, int]]) -> None:
+def test_size_of_commands_and_read_ahead_are_those_of_linux(name: str, found: dict[str, dict[str, int]]) -> None:
     assert name in found, json.dumps(found)
     wanted = TRANSPORTS[name]
-    assert found[name] == {
+    assert {key: found[name][key] for key in ("rotational", "max_sectors_kb", "max_segments", "read_ahead_kb")} == {
         "rotational": 1, "max_sectors_kb": wanted.max_sectors_kb, "max_segments": wanted.max_segments,
-        "read_ahead_kb": wanted.read_ahead_kb, "nr_requests": wanted.nr_requests}
+        "read_ahead_kb": wanted.read_ahead_kb}
+
+
+@pytest.mark.parametrize("name", TRANSPORTS)
+def test_tags_are_twice_the_commands_of_the_host(name: str, found: dict[str, dict[str, int]]) -> None:
+    """SAS and UAS controllers have more commands than those that QEMU emulates."""
+    assert found[name]["nr_requests"] == 2 * min(found[name]["can_queue"], 128)
+    assert found[name]["nr_requests"] == TRANSPORTS[name].nr_requests or (
+        name in ("sas", "uas") and TRANSPORTS[name].nr_requests == 256)

@@ -190,7 +190,7 @@ def scheduler_lines(config: sc.Config, with_bw: bool, queue: Mapping[str, str] =
     lines = [f"write {SYSFS}/scheduler {config.scheduler}"]
     # without a scheduler the tags are the drive's
     lines += [f"write {SYSFS}/{key} {value}" for key, value in queue.items()
-              if key != "nr_requests" or config.scheduler != "none"]
+              if key not in config.queue and (key != "nr_requests" or config.scheduler != "none")]
     lines += [f"write {SYSFS}/{key} {value}" for key, value in config.queue.items()]
     tunables = config.tunables | (config.bw_tunables if with_bw else {})
     lines += [f"write {SYSFS}/iosched/{key} {value}" for key, value in tunables.items()]

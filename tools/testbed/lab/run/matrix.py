@@ -33,6 +33,7 @@ SETTINGS: dict[str, tuple[str, dict[str, str]]] = {  # name: of the queue, and a
 }
 TAGS = (2, 64, 256)
 DEPTHS = (1, 32)
+FEWEST = 4  # tags that the kernel lets queue/nr_requests be set to; 2 is what a disk without command queueing has
 DISKS = ("barracuda-7200.11", "nearline-20tb", "laptop-5400", "cheetah-15k")
 SEEDS = (1, 2, 3)
 
@@ -81,6 +82,11 @@ class Cell:
     theirs: float
     ratio: float
     holds: bool
+
+
+def depths(tags: int) -> tuple[int, ...]:
+    """The queue depths of drives that have this number of tags."""
+    return DEPTHS if tags >= FEWEST else DEPTHS[:1]
 
 
 def load(path: Path = FILE) -> dict[str, Claim]:
@@ -136,11 +142,12 @@ def at(claim: Claim, scenario: Scenario, point: Point, disks: Path) -> Scenario:
     if "seed" in vary:
         vary["seed"] = {str(point.seed): point.seed}
     configs = [dataclasses.replace(ours, only={}), *baselines.configs(groups, [ours], claim.policy, DEPTHS)]
+    of_tags = depths(point.tags)
     name, attributes = SETTINGS[point.settings]
     return dataclasses.replace(
         scenario, disk=point.disk, disk_set=scenario.disk_set | attributes, settings=name, seed=point.seed,
         vary=vary, groups=groups, expects=[], views=[], published=[],
-        configs=[_tagged(dataclasses.replace(config, depth=DEPTHS), point.tags) for config in configs])
+        configs=[_tagged(dataclasses.replace(config, depth=of_tags), point.tags) for config in configs])
 
 
 def cells(claim: Claim, point: Point, result: Result) -> list[Cell]:
@@ -167,6 +174,6 @@ def cells(claim: Claim, point: Point, result: Result) -> list[Cell]:
 
 def summary(claim: Claim, found: Sequence[Cell]) -> dict[str, Any]:
     """Worst and median cell, and how many hold."""
-    ordered = sorted(found, key=lambda cell: (cell.holds, -cell.ratio))
+    ordered = sorted(found, key=lambda cell: (cell.holds, -(cell.ours if claim.most is not None else cell.ratio)))
     return {"claim": claim.name, "says": claim.says, "cells": len(found), "hold": sum(cell.holds for cell in found),
             "median_ratio": median(cell.ratio for cell in found), "worst": dataclasses.asdict(ordered[0])}

@@ -11,14 +11,13 @@ from typing import Any, cast
 
 import pytest
 
-from tools.testbed.disk import capacity, characteristics
 from tools.testbed.lab import cli
 from tools.testbed.lab.model import schema
 from tools.testbed.lab.model.catalog import DISKS
 from tools.testbed.lab.model.disks import Disk, load_disk
 from tools.testbed.lab.model.results import Result
 from tools.testbed.lab.model.units import NSEC_PER_SEC
-from tools.testbed.lab.run import hunt, matrix
+from tools.testbed.lab.run import expect, hunt, matrix
 from tools.testbed.lab.run.hunt import Kind
 from tools.testbed.lab.tests.conftest import cell_result, process_result, result_of
 
@@ -59,10 +58,20 @@ def test_each_load_is_a_scenario_with_admitted_reservations(number: int) -> None
     load = hunt.draw_load(5, number, of_checkout)
     scenario = hunt.scenario_of(load, "load")
     assert 1 <= load.processes <= hunt.PROCESSES and scenario.configs[0].name == hunt.OURS
-    disk = characteristics.compute(of_checkout(load.top["disk"]).attributes)
-    rates = [float(group["rate"].removesuffix("MiB/s")) for group in load.groups
-             if group["priority"]["bw"]["class"] == "bw" for _ in range(group["count"])]
-    assert capacity.admits(rates, capacity.inner_mib(disk), capacity.positioning_ms(disk))
+    assert hunt.admitted(load, of_checkout(load.top["disk"]))
+    for group in scenario.groups:
+        if group.name.startswith("reserved"):
+            numbers = group.numbers({})
+            assert numbers.period_ns == pytest.approx(1e6 * (numbers.deadline_ms or 0), rel=0.05)
+
+
+def test_reservations_are_mostly_half_to_all_of_what_is_admitted() -> None:
+    shares = []
+    for number in range(200):
+        load = hunt.draw_load(3, number, of_checkout)
+        if any(hunt.class_of(group) == "bw" for group in load.groups):
+            shares.append(hunt.share(load, of_checkout(load.top["disk"])))
+    assert max(shares) <= 0.9 and sum(share >= 0.45 for share in shares) > 0.8 * len(shares)
 
 
 def test_draws_are_of_all_kinds() -> None:
@@ -70,6 +79,7 @@ def test_draws_are_of_all_kinds() -> None:
     assert {load.top["disk"] for load in loads} == set(matrix.DISKS)
     assert {load.top.get("filesystem", "") for load in loads} == {"", "ext4", "xfs", "btrfs"}
     assert {load.tags for load in loads} == set(matrix.TAGS)
+    assert {load.top["depth"] for load in loads if load.tags == 2} == {1}
     classes = {group["priority"]["bw"]["class"] for load in loads for group in load.groups}
     assert classes == {"be", "bw", "idle"}
 
@@ -94,6 +104,8 @@ def test_baseline_that_is_better_counts_only_if_it_is_not_worse_elsewhere() -> N
     assert kinds(LOAD, made(cfq=ours, bfq=better)) == {Kind.BEST_EFFORT: ("bfq", 2.0)}
     unfair = {"stream": [{"misses": 0}], "reader": [{"bytes": 390}, {"bytes": 10}]}
     assert kinds(LOAD, made(cfq=ours, bfq=unfair)) == {}
+    starved = {"stream": [{"misses": 0}], "reader": [{"bytes": 200}, {"bytes": 0}]}
+    assert set(kinds(LOAD, made(cfq=starved, bfq=better))) == {Kind.BEST_EFFORT, Kind.UNFAIRNESS}
     late = {"stream": [{"misses": 5}], "reader": [{"bytes": 200}, {"bytes": 200}]}
     assert kinds(LOAD, made(cfq=ours, bfq=late)) == {}
 
@@ -109,17 +121,34 @@ def test_process_that_got_nothing_has_waited_all_the_time() -> None:
     load = dataclasses.replace(LOAD, groups=(READER,))
     ours = {"reader": [{"reads": 0, "bytes": 0, "start_ns": 5 * NSEC_PER_SEC}, {"bytes": 100}]}
     found = hunt.values(load, made(cfq=ours)["cells"][0], 20 * NSEC_PER_SEC)
-    assert found[Kind.WAIT] == 15_000 and found[Kind.FAIRNESS] == 0
+    assert found[Kind.WAIT] == 15_000 and found[Kind.UNFAIRNESS] == 100
 
 
 def test_lost_frames_fsyncs_and_class_idle_are_kinds_of_their_own() -> None:
     camera = {"name": "camera", "kind": "paced", "op": "write", "buffer_ms": 4000, "fsync_every": 50, "priority": BE}
+    syncer = {"name": "syncer", "kind": "paced", "op": "write", "fsync_every": 1, "priority": BE}
     backup = {"name": "backup", "kind": "greedy", "priority": IDLE}
-    load = dataclasses.replace(LOAD, groups=(camera, backup))
-    cell = made(cfq={"camera": [{"lost": 4}, {"lost": 3}], "backup": [{"bytes": 9}]})["cells"][0]
+    load = dataclasses.replace(LOAD, groups=(camera, syncer, backup))
+    took = {"mean": 1, "p99": 700_000_000, "max": 800_000_000}
+    cell = made(cfq={"camera": [{"lost": 4}, {"lost": 3}], "syncer": [{"latency_ns": took}],
+                     "backup": [{"bytes": 9}]})["cells"][0]
     found = hunt.values(load, cell, 20 * NSEC_PER_SEC)
-    assert (found[Kind.LOST], found[Kind.FSYNC], found[Kind.IDLE]) == (7, 5, 9)
-    assert Kind.WAIT in found and Kind.PROMISE not in found and Kind.FAIRNESS not in found
+    assert (found[Kind.LOST], found[Kind.FSYNC], found[Kind.IDLE], found[Kind.WAIT]) == (7, 700, 9, 800)
+    assert Kind.PROMISE not in found and Kind.UNFAIRNESS not in found
+
+
+def test_class_idle_is_compared_only_where_others_leave_time() -> None:
+    backup = {"name": "backup", "kind": "greedy", "priority": IDLE}
+    load = dataclasses.replace(LOAD, groups=(READER, backup))
+    cell = made(cfq={"reader": [{}, {}], "backup": [{"bytes": 9}]})["cells"][0]
+    assert Kind.IDLE not in hunt.values(load, cell, 20 * NSEC_PER_SEC)
+
+
+def test_short_waits_are_equally_good() -> None:
+    load = dataclasses.replace(LOAD, groups=(READER,))
+    fast = {"mean": 1, "p99": 1, "max": 1000}
+    result = made(cfq={"reader": [{}, {}]}, bfq={"reader": [{"latency_ns": fast}, {"latency_ns": fast}]})
+    assert kinds(load, result) == {}
 
 
 def test_each_simpler_load_is_a_scenario_and_differs() -> None:
@@ -133,16 +162,25 @@ def test_each_simpler_load_is_a_scenario_and_differs() -> None:
 @pytest.mark.parametrize("kind", Kind)
 def test_shrunk_file_expects_what_is_not_so(kind: Kind) -> None:
     camera = {"name": "camera", "kind": "paced", "op": "write", "size": "20000B", "period_ms": 40, "buffer_ms": 4000,
-              "fsync_every": 50, "file": "new", "priority": BE}
+              "fsync_every": 1, "file": "new", "priority": BE}
     backup = {"name": "backup", "kind": "greedy", "size": "1MiB", "file": "own:32MiB", "priority": IDLE}
     groups = (camera, backup) if kind in (Kind.LOST, Kind.FSYNC, Kind.IDLE) else LOAD.groups
     top = TOP | {"filesystem": "ext4"} if groups is not LOAD.groups else TOP
     load = hunt.Load(top, 64, groups)
     finding = hunt.Finding(kind, 2.5, 5.0, "" if kind == Kind.PROMISE else "bfq", 2.0)
-    text = hunt.text_of(load, "t", finding.says(), [hunt.expect_of(finding, load)], ["bfq"])
-    (expect,) = schema.parse(Path("t.toml"), text).expects
-    assert expect.left.groups and expect.left.config == ("cfq",)
-    assert expect.op == (">=" if kind in hunt.MORE_IS_BETTER else "==" if kind == Kind.PROMISE else "<=")
+    slow = {"mean": 1, "p50": 1, "p90": 1, "p999": 1, "p99": 9 * 10**9, "max": 9 * 10**9}
+    fast = slow | {"p99": 10**9, "max": 10**9}
+    ours = {"bytes": 10, "lost": 20, "misses": 1, "latency_ns": slow}
+    theirs = {"bytes": 100, "lost": 2, "misses": 0, "latency_ns": fast}
+    made_up: dict[str, Any] = {name: {group["name"]: [one, one | {"bytes": least}] for group in groups}
+                               for name, one, least in (("cfq", ours, 1), ("bfq", theirs, 100))}
+    result = made(**made_up)
+    text = hunt.text_of(load, "t", finding.says(), [hunt.expect_of(finding, load, result["cells"][0])], ["bfq"])
+    scenario = schema.parse(Path("t.toml"), text)
+    result["kernel"]["bw"] = True
+    assert [one["status"] for one in expect.evaluate(result, scenario)] == ["fail"]
+    result["cells"] = [{**result["cells"][1], "config": name, "name": name} for name in ("cfq", "bfq")]
+    assert [one["status"] for one in expect.evaluate(result, scenario)] == ["pass"]
 
 
 def test_a_load_of_a_new_seed_runs(kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -227,3 +227,13 @@ def test_read_ahead_of_a_stacked_device_is_compared_too(world: World) -> None:
         ("dm-0", "read_ahead_kb is 8192, recommended: 1024",
          "more read-ahead exceeds the burst of a reservation; echo 1024 > /sys/block/dm-0/queue/read_ahead_kb"),
         ("sda", "as recommended", None)]
+
+
+@pytest.mark.parametrize(("name", "value", "found", "advice"), [
+    ("nr_requests", 256, "as recommended", None), ("max_sectors_kb", 120, "as recommended", None),
+    ("read_ahead_kb", 128, "read_ahead_kb is 128, recommended: 1024", "less read-ahead costs")])
+def test_setting_that_differs_to_the_other_side(world: World, name: str, value: int, found: str,
+                                                advice: str | None) -> None:
+    (world.disk("sda") / "queue" / name).write_text(f"{value}\n")
+    ((_, seen, told),) = settings(world, "sda")
+    assert seen == found and (told or "").startswith(advice or "")
