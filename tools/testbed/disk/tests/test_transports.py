@@ -12,15 +12,19 @@ from tools.testbed.disk.transports import TRANSPORTS
 from tools.testbed.vm import qemu
 from tools.testbed.vm.command import VMError
 
-# Controllers with a disk each, whose model is the transport.
-BACKEND = "-blockdev null-co,node-name={0},size=2T,read-zeroes=on"
-ATA_DISK = "-device ide-hd,bus={1},drive={0},model={0},rotation_rate=7200"
+# Controllers with a disk each, whose model is the transport. libata limits commands of a SATA disk of another model to
+# 128 KiB, as QEMU says that it is behind a bridge to PATA. A SAS controller finds disks by their names.
+BACKEND = "-blockdev null-co,node-name={0},size=2000000000000,read-zeroes=on"
+SATA_MODEL = "QEMUHARDDISK"  # without spaces
+ATA_DISK = "-device ide-hd,bus={1},drive={0},rotation_rate=7200{2}"
+SAS_NAME = ",wwn=0x5000c50015ea71ac"
 SCSI_DISK = "-device scsi-hd,bus={1},drive={0},product={0},rotation_rate=7200"
 ARGUMENTS = [
     "-device qemu-xhci,id=usb", "-device piix3-ide,id=pata-bus", "-device mptsas1068,id=sas-bus",
     "-device usb-bot,id=bot,bus=usb.0", "-device usb-uas,id=uas-bus,bus=usb.0",
     *(BACKEND.format(name) for name in TRANSPORTS),
-    ATA_DISK.format("sata", "ide.0"), ATA_DISK.format("pata", "pata-bus.0"), SCSI_DISK.format("sas", "sas-bus.0"),
+    ATA_DISK.format("sata", "ide.0", ""), ATA_DISK.format("pata", "pata-bus.0", ",model=pata"),
+    SCSI_DISK.format("sas", "sas-bus.0") + SAS_NAME,
     SCSI_DISK.format("usb-bot", "bot.0"), SCSI_DISK.format("uas", "uas-bus.0")]
 
 # A line for each disk: its model, its host's commands, and the queue's files under mq-deadline. USB disks come late.
@@ -32,9 +36,10 @@ for _ in $(seq 150); do
 done
 for disk in /sys/block/sd*; do
 	echo mq-deadline > "$disk/queue/scheduler"
-	host=$(readlink -f "$disk/device")
-	host=${host%%/target*}
-	printf '%s can_queue=%s' "$(tr -d ' ' < "$disk/device/model")" "$(cat "$host"/scsi_host/*/can_queue)"
+	address=$(readlink -f "$disk/device")
+	address=${address##*/}
+	printf '%s can_queue=%s' "$(tr -d ' ' < "$disk/device/model")" \
+		"$(cat "/sys/class/scsi_host/host${address%%:*}/can_queue")"
 	for name in rotational max_sectors_kb max_segments read_ahead_kb nr_requests; do
 		printf ' %s=%s' "$name" "$(cat "$disk/queue/$name")"
 	done
@@ -53,8 +58,12 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, int]]
     out: Path = tmp_path_factory.mktemp("transports")
     result = qemu.run(SCRIPT, flavour="plain", out=out, qemu=ARGUMENTS, timeout=300)
     assert result.ok, result.why()
-    lines = [line.split() for line in result.stdout.splitlines() if "can_queue=" in line]
-    return {name: {key: int(value) for key, value in (word.split("=") for word in words)} for name, *words in lines}
+    told: dict[str, dict[str, int]] = {}
+    for line in result.stdout.replace(SATA_MODEL, "sata").splitlines():
+        name, *words = line.split() or [""]
+        if words and words[0].startswith("can_queue="):
+            told[name] = {key: int(value) for key, value in (word.split("=") for word in words)}
+    return told
 
 
 @pytest.mark.parametrize("name", TRANSPORTS)
