@@ -29,7 +29,7 @@ What was claimed, of CFQ and of reservations, and what was seen. Every figure is
 disk ([how](../../tools/testbed/lab/README.md)): the same kernel gives the same figures every time. This page and those
 that it links are written by `make pages` from the results in [results](results); do not edit them. `make pages` writes
 a page and a plot of every other scenario to `build/pages`.
-What of it an administrator wants to know is in [administrators.md](administrators.md).
+The results for administrators are in [administrators.md](administrators.md).
 """
 
 READING = """\
@@ -200,7 +200,7 @@ def _numbers(judged: Judged, page: Path) -> str:
                 rows.append([numbered.group(2), what, f"`lab pictures {name}`"])
     rows.sort(key=lambda row: _number(row[0]))
     table = text.markdown(["thesis", "what", "here"], rows, "lll")
-    head = "## By the numbers of the thesis"
+    head = "## Index of the thesis' tables and figures"
     return f"{head}\n\n{table}\n\nThe seed of reservations with deadlines, APEX, has [a page of its own](apex.md)."
 
 
