@@ -31,6 +31,7 @@ from ..run.plan import Plan, make_plan
 from .options import KERNEL_HERE, Commands, Runs, cache_options, guest_options, json_option, run_options
 
 MATRIX = BUILD / "lab" / "matrix"
+HEAD = ["claim", "cells that hold", "median ratio", "worst cell", "where"]
 HUNT = BUILD / "lab" / "hunt"
 BATCH = 10  # loads of which all runs are known before the first is made
 
@@ -79,6 +80,7 @@ def cmd_matrix(args: argparse.Namespace) -> int:
     summaries = [matrix.summary(claims[name], cells) for name, cells in found.items() if cells]
     for name, cells in found.items():
         write_json(args.out / f"{name}.json", [dataclasses.asdict(cell) for cell in cells])
+    write_whole(args.out / "matrix.md", page(claims, args.out))
     print(json.dumps(summaries, indent=1) if args.json else shown(summaries))
     for failure in failures:
         print(f"lab: {failure}", file=sys.stderr)
@@ -86,8 +88,29 @@ def cmd_matrix(args: argparse.Namespace) -> int:
     return EXIT_FAILED if failures or (broken and args.strict) else 0
 
 
+def page(claims: Mapping[str, matrix.Claim], folder: Path) -> str:
+    """Of all claims whose cells are in a folder: worst and median beside the best baseline, and cells that fail."""
+    there = {name: [matrix.Cell(**cell) for cell in json.loads((folder / f"{name}.json").read_text())]
+             for name in claims if (folder / f"{name}.json").is_file()}
+    told = [matrix.summary(claims[name], cells) for name, cells in there.items() if cells]
+    parts = ["# Claims over settings, tags, queue depths, disks and seeds",
+             "Written by `lab matrix`. A ratio is how many times worse than the best baseline cfq is.",
+             text.markdown(HEAD, rows_of(told), "llrll")]
+    for name, cells in there.items():
+        failing = [[cell.where, figure(cell.ours), figure(cell.theirs), cell.baseline] for cell in cells
+                   if not cell.holds]
+        if failing:
+            table = text.markdown(["where", "cfq", "best baseline", "which"], failing, "lrrl")
+            parts.append(f"## {name}: {claims[name].says}\n\n{len(failing)} of {len(cells)} cells fail.\n\n{table}")
+    return "\n\n".join(parts) + "\n"
+
+
 def shown(summaries: list[dict[str, Any]]) -> str:
     """A line for each claim."""
+    return text.table(HEAD, rows_of(summaries), "llrll")
+
+
+def rows_of(summaries: list[dict[str, Any]]) -> list[list[str]]:
     rows = []
     for one in summaries:
         worst = one["worst"]
@@ -95,7 +118,7 @@ def shown(summaries: list[dict[str, Any]]) -> str:
         rows.append([one["claim"], f"{one['hold']} of {one['cells']}", figure(one["median_ratio"]),
                      f"{figure(worst['ours'])} against {figure(worst['theirs'])} under {worst['baseline']}{ratio}",
                      worst["where"]])
-    return text.table(["claim", "cells that hold", "median ratio", "worst cell", "where"], rows, "llrll")
+    return rows
 
 
 def matrix_parser(commands: Commands) -> None:
