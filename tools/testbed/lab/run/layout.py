@@ -81,9 +81,11 @@ class Layout:
 
     @property
     def file_bytes(self) -> int:
-        """Of a media file, and of the database behind them; a gibibyte is left for trees."""
-        room = int(self.disk_bytes * (TREES_TO - MEDIA_FROM)) - GIB
-        return min(MEDIA_BYTES, _align(room // (MEDIA_FILES + 1)))
+        """Of a media file, and of the database behind them; where they are smaller, a gibibyte is left for trees."""
+        room = int(self.disk_bytes * (TREES_TO - MEDIA_FROM))
+        if (MEDIA_FILES + 1) * MEDIA_BYTES <= room:
+            return MEDIA_BYTES
+        return _align((room - GIB) // (MEDIA_FILES + 1))
 
     @property
     def database(self) -> Range:
@@ -95,7 +97,7 @@ class Layout:
         return start, _align(int(self.disk_bytes * TREES_TO)) - start
 
     def check(self) -> None:
-        if self.file_bytes < LEAST_BYTES:
+        if self.file_bytes < min(MEDIA_BYTES, LEAST_BYTES):
             need = int(((MEDIA_FILES + 1) * LEAST_BYTES + GIB) / (TREES_TO - MEDIA_FROM)) // GIB + 1
             raise BadValue(f"the media files do not fit a disk of {self.disk_bytes // GIB} GiB: it takes {need} GiB")
 
