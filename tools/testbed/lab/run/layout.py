@@ -83,7 +83,7 @@ class Layout:
     def file_bytes(self) -> int:
         """Of a media file, and of the database behind them; where they are smaller, a gibibyte is left for trees."""
         room = int(self.disk_bytes * (TREES_TO - MEDIA_FROM))
-        if (MEDIA_FILES + 1) * MEDIA_BYTES <= room:
+        if room >= (MEDIA_FILES + 1) * MEDIA_BYTES:
             return MEDIA_BYTES
         return _align((room - GIB) // (MEDIA_FILES + 1))
 
