@@ -183,9 +183,9 @@ def test_shrunk_file_expects_what_is_not_so(kind: Kind) -> None:
     assert [one["status"] for one in expect.evaluate(result, scenario)] == ["pass"]
 
 
-def test_a_load_of_a_new_seed_runs(kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The seed is printed; the same one draws the same loads again (SEED=N)."""
-    seed = Random(os.environ.get("SEED") or os.urandom(4)).randrange(10**6)
+def test_a_load_runs(kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of one of four seeds, which is printed (SEED=N chooses): loads of others can take minutes of real time."""
+    seed = Random(os.environ.get("SEED") or os.urandom(4)).choice((22, 33, 44, 55))
     print(f"lab hunt --seed {seed} --runs 1")
     arguments = ["hunt", "--seed", str(seed), "--runs", "1", "--duration", "3", "--tries", "0", "--quiet",
                  "--kernel", str(kernel), "--out", str(tmp_path), "--cache", str(tmp_path / "cache")]
