@@ -126,7 +126,7 @@ def test_syncer_waits_no_longer_than_under_bfq(kernel: Path, guests: uml.Guests,
 def test_recorder_that_has_reserved_waits_less(kernel: Path, guests: uml.Guests, tmp_path: Path) -> None:
     """With io.bw it loses nothing. Its longest fsync is nowhere longer, and shorter by a quarter in the mean.
 
-    The longest of a run is one sample, and differs by a tenth between kernels that differ in a message only.
+    The longest of a run is one sample, and differs between kernels and machines.
     """
     cells = r"^cfq( io.bw 500 ms)? depth\d+ filesystem=(ext4|xfs)"
     code, result = run(kernel, tmp_path, "recorder-reserved", "--cell", cells, "-j2")
