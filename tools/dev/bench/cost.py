@@ -40,7 +40,7 @@ from tools.base import text
 from tools.base.arguments import positive, positives, words
 from tools.base.cli import ToolError
 from tools.base.paths import BUILD
-from tools.testbed.vm import build_static, scan
+from tools.testbed.vm import build_static, qemu, scan
 
 HERE = Path(__file__).resolve().parent
 SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq", "cfq")
@@ -128,7 +128,7 @@ def qemu_command(image: Path, root: Path, arguments: Sequence[str]) -> list[str]
               "rootflags=trans=virtio,version=9p2000.L", "ro", "init=/init",
               "null_blk.nr_devices=0", "--", *arguments]
     return [
-        QEMU, "-smp", "1", "-accel", "tcg", "-icount", "shift=0,sleep=off", "-m", "512",
+        QEMU, "-smp", "1", "-accel", "tcg", *qemu.ICOUNT, "-m", "512",
         "-nodefaults", "-display", "none", "-serial", "stdio", "-no-reboot",
         "-kernel", str(image), "-append", " ".join(append),
         "-virtfs", f"local,path={root},mount_tag=rootdir,security_model=none,readonly=on",

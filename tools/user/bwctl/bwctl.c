@@ -105,7 +105,6 @@ static const struct command commands[] = {
 	  JSON_HELP HELP_HELP },
 };
 
-#define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const char usage[] =
 	"usage: bwctl COMMAND [OPTION...] [ARGUMENT...]\n"
@@ -159,7 +158,7 @@ int main(int argc, char **argv)
 		puts("bwctl " BWCTL_VERSION);
 		return end(EXIT_DONE);
 	}
-	for (size_t i = 0; i < NR_COMMANDS; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		if (!strcmp(commands[i].name, argv[1]))
 			return end(run_command(&commands[i], argc - 1, argv + 1));
 	say("unknown command '%s': use run, set, group, model, show, check, encode or decode (see bwctl --help)", argv[1]);

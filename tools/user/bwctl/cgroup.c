@@ -43,7 +43,7 @@ static bool is_called(const char *base, const char *name)
 	if (!at || (at != base && !(at[-1] == '-' && is_container_id(name))))
 		return false;
 	at += strlen(name);
-	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++)
 		if (!strcmp(at, endings[i]))
 			return true;
 	return false;

@@ -144,7 +144,7 @@ static const char *missing_tunable(const char *disk)
 	};
 	char file[64], text[LINE_SIZE];
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		put_text(file, sizeof(file), "queue/iosched/%s", names[i]);
 		if (disk_read(disk, file, text, sizeof(text)) < 0)
 			return names[i];

@@ -62,7 +62,7 @@ static bool disk_of_name(const char *text, char name[DISK_NAME])
 	for (char *c = plain; *c; c++)
 		if (*c == '/')
 			*c = '!';
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
 		put_path(path, "%s/%s/%s", sysfs_root(), folders[i], plain);
 		if (disk_of_folder(path, name))
 			return true;

@@ -15,17 +15,22 @@ from tools.testbed.vm.uml import Guests
 from ..model.catalog import DISKS, SCENARIOS, find_scenario
 from ..run import runner
 from ..run.cache import Cache, inputs_of, key_of
-from ..run.loadgen import LOADGEN, build_loadgen, ending
+from ..run.loadgen import build_loadgen, ending
 from ..run.plan import make_plan
-from .options import KERNEL_HERE, Commands, cache_options, chosen_scenarios, guest_options, run_options
+from .options import (
+    KERNEL_HERE,
+    Commands,
+    cache_options,
+    chosen_scenarios,
+    guest_options,
+    guests_and_cache,
+    run_options,
+)
 
 
 def cmd_cells(args: argparse.Namespace) -> int:
     """Name the runs whose results are not in the cache: by its key, the scenario and the run."""
-    build_loadgen()
-    guests = Guests(args.kernel, LOADGEN, args.limit)
-    cache = Cache(args.cache, args.again)
-    features = cache.features(guests)
+    guests, cache, features = guests_and_cache(args)
     named = sorted(path.stem for path in SCENARIOS.glob("*.toml")) if args.all else args.scenario
     missing: dict[str, list[str]] = {}
     total = 0

@@ -17,18 +17,25 @@ from tools.base.arguments import positive, seconds, words
 from tools.base.cli import EXIT_FAILED, EXIT_USAGE, ToolError
 from tools.base.files import write_json, write_whole
 from tools.base.paths import BUILD
-from tools.testbed.vm.uml import Guests
 
 from ..model import disks, schema
 from ..model.catalog import find_scenario
 from ..model.errors import ScenarioError
 from ..model.results import Result
 from ..run import expect, hunt, matrix, runner
-from ..run.cache import Cache
-from ..run.loadgen import LOADGEN, build_loadgen, ending
+from ..run.loadgen import ending
 from ..run.metrics import figure
 from ..run.plan import Plan, make_plan
-from .options import KERNEL_HERE, Commands, Runs, cache_options, guest_options, json_option, run_options
+from .options import (
+    KERNEL_HERE,
+    Commands,
+    Runs,
+    cache_options,
+    guest_options,
+    guests_and_cache,
+    json_option,
+    run_options,
+)
 
 MATRIX = BUILD / "lab" / "matrix"
 HEAD = ["claim", "cells that hold", "median ratio", "worst cell", "where"]
@@ -55,11 +62,8 @@ def cmd_matrix(args: argparse.Namespace) -> int:
     points = list(matrix.points(
         _chosen(args.on, matrix.DISKS, "on"), _chosen(args.settings, matrix.SETTINGS, "settings"),
         _chosen(args.tags, matrix.TAGS, "tags"), _chosen(args.seeds, matrix.SEEDS, "seeds")))
-    build_loadgen()
-    guests = Guests(args.kernel, LOADGEN, args.limit)
-    cache = Cache(args.cache, args.again)
-    features = cache.features(guests)
-    asked: dict[int, tuple[matrix.Claim, matrix.Point]] = {}
+    guests, cache, features = guests_and_cache(args)
+    asked: dict[int, tuple[matrix.Claim, matrix.Point]] = {}  # by the plan's id()
     plans = []
     for name in wanted:
         scenario = find_scenario(claims[name].scenario)
@@ -69,14 +73,15 @@ def cmd_matrix(args: argparse.Namespace) -> int:
             there = matrix.at(claims[name], scenario, point, args.disks)
             plans.append(make_plan(there, args.disks, args.scheduler, None, point.seed, features, args.cell))
             asked[id(plans[-1])] = claims[name], point
-    found: dict[str, list[matrix.Cell]] = {name: [] for name in wanted}
+    seen: dict[int, list[matrix.Cell]] = {}
 
     def finished(plan: Plan, result: Result) -> None:
-        claim, point = asked[id(plan)]
-        found[claim.name] += matrix.cells(claim, point, result)
+        seen[id(plan)] = matrix.cells(*asked[id(plan)], result)
 
     with ending(guests):
         failures = runner.run_plans(plans, guests, args.jobs, None, finished, Runs(args.quiet), cache)
+    found = {name: [cell for plan, (claim, _) in asked.items() if claim.name == name for cell in seen.get(plan, [])]
+             for name in wanted}
     summaries = [matrix.summary(claims[name], cells) for name, cells in found.items() if cells]
     for name, cells in found.items():
         write_json(args.out / f"{name}.json", [dataclasses.asdict(cell) for cell in cells])
@@ -147,9 +152,7 @@ class Hunter:
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
-        self.guests = Guests(args.kernel, LOADGEN, args.limit)
-        self.cache = Cache(args.cache, args.again)
-        self.features = self.cache.features(self.guests)
+        self.guests, self.cache, self.features = guests_and_cache(args)
         if not self.features.bw:
             raise ToolError(f"kernel {self.features.release} has no bandwidth class: `make uml` builds one", EXIT_USAGE)
         self.failures: list[str] = []
@@ -195,7 +198,6 @@ class Hunter:
 
 def cmd_hunt(args: argparse.Namespace) -> int:
     """Draw loads, run them under cfq and the baselines, and shrink the worst of each kind."""
-    build_loadgen()
     hunter = Hunter(args)
     loads: dict[int, hunt.Load] = {}
     found: list[tuple[int, hunt.Finding]] = []

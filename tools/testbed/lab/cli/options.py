@@ -13,10 +13,14 @@ from tools.base.cli import EXIT_USAGE, ToolError
 from tools.base.paths import BUILD
 from tools.base.progress import Progress
 from tools.testbed.vm import uml
+from tools.testbed.vm.uml import Guests
 
 from ..model import schema
 from ..model.catalog import DISKS, all_scenarios, find_scenario
 from ..model.scenario import Scenario
+from ..run.cache import Cache
+from ..run.features import Features
+from ..run.loadgen import build_loadgen
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 KERNEL = uml.IMAGE
@@ -113,6 +117,12 @@ def cache_options() -> argparse.ArgumentParser:
     parent.add_argument("--cache", type=Path, default=CACHE, metavar="DIR", help=what)
     parent.add_argument("--again", action="store_true", help="run also those whose results are in the cache")
     return parent
+
+
+def guests_and_cache(args: argparse.Namespace) -> tuple[Guests, Cache, Features]:
+    """Guests of the kernel that was asked for, with the load generator, the cache, and what the kernel has."""
+    guests, cache = Guests(args.kernel, build_loadgen(), args.limit), Cache(args.cache, args.again)
+    return guests, cache, cache.features(guests)
 
 
 def run_options(jobs: bool = True) -> argparse.ArgumentParser:

@@ -34,6 +34,7 @@ from .options import (
     chosen_scenarios,
     depth_option,
     guest_options,
+    guests_and_cache,
     json_option,
     run_options,
 )
@@ -94,10 +95,7 @@ def record_of(name: str) -> Path:
 def cmd_try(args: argparse.Namespace) -> int:
     """Run scenarios, and show what is not as in the committed results."""
     scenarios = chosen_scenarios(args)
-    build_loadgen()
-    guests = Guests(args.kernel, LOADGEN, args.limit)
-    cache = Cache(args.cache, args.again)
-    features = cache.features(guests)
+    guests, cache, features = guests_and_cache(args)
     plans = [make_plan(scenario, args.disks, args.scheduler, args.depth, None, features, args.cell)
              for scenario in scenarios]
     found: list[Result] = []

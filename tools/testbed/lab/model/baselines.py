@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
-from .reading import read
+from . import reading
 from .scenario import Config, ConfigKeys, Group
 
 FILE = Path(__file__).resolve().parents[1] / "baselines.toml"
@@ -21,9 +22,16 @@ class Keys(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     config: tuple[ConfigKeys, ...]
 
 
-def load(path: Path = FILE) -> tuple[ConfigKeys, ...]:
-    raw, where = read(path.name, path.read_text())
-    return where.convert(raw, Keys).config
+@functools.cache
+def load() -> tuple[ConfigKeys, ...]:
+    return reading.load(FILE, Keys).config
+
+
+def with_tags(scheduler: str, queue: Mapping[str, str], tags: int) -> dict[str, str]:
+    """The files of queue/ with a number of tags, before what the kernel limits to it; of none they are the drive's."""
+    if scheduler == "none":
+        return dict(queue)
+    return {"nr_requests": str(tags), **{key: value for key, value in queue.items() if key != "nr_requests"}}
 
 
 def configs(groups: list[Group], ours: list[Config], policy: str, depth: tuple[int, ...]) -> Iterator[Config]:
@@ -38,5 +46,5 @@ def configs(groups: list[Group], ours: list[Config], policy: str, depth: tuple[i
             continue
         stands_for = {HOLDER: holders, OTHER: names - holders}
         files = {name: of_one for key, of_one in keys.cgroups.items() for name in sorted(stands_for[key])}
-        yield Config(at=("baselines",), name=keys.name or keys.scheduler, scheduler=keys.scheduler, policy=policy,
+        yield Config(at=("baselines",), name=keys.called, scheduler=keys.scheduler, policy=policy,
                      depth=depth, only={}, tunables=keys.tunables, queue=keys.queue, cgroups=files)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from pathlib import Path as FilePath
 from typing import Annotated, Any, Self, TypeVar
 
 import msgspec
@@ -125,6 +126,12 @@ def read(name: str, source: str) -> tuple[dict[str, Value], Where]:
         found = re.search(r"at line (\d+)", str(error))
         what = re.sub(r" \(at line .*", "", str(error))
         raise ScenarioError(name, int(found[1]) if found else None, "", f"not TOML: {what}") from None
+
+
+def load(path: FilePath, kind: type[T]) -> T:
+    """A file of this project, as a Struct."""
+    raw, where = read(path.name, path.read_text())
+    return where.convert(raw, kind)
 
 
 def table(value: Value) -> dict[str, Value]:

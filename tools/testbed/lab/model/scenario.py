@@ -217,6 +217,11 @@ class ConfigKeys(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         " that begins with `DEV` is for the disk: `{ \"io.bw\" = \"DEV bps=16000000\" }`")] = msgspec.field(
         name="cgroup", default_factory=cgroups.Files)
 
+    @property
+    def called(self) -> str:
+        """The name in results."""
+        return self.name or self.scheduler
+
 
 @dataclass(frozen=True)
 class Config:

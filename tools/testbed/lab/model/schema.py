@@ -278,7 +278,7 @@ class Checked:
         if keys.scheduler == "none" and (keys.tunables or keys.bw_tunables):
             raise self.where.error((*at, "set" if keys.tunables else "bw_set"), "scheduler none has no tunables")
         return Config(
-            at=(*at, "scheduler"), name=keys.name or keys.scheduler, scheduler=keys.scheduler,
+            at=(*at, "scheduler"), name=keys.called, scheduler=keys.scheduler,
             policy=self.keys.policy if keys.policy is None else self.policy(keys.policy, *at, "policy"),
             depth=keys.depth or self.keys.depth, only=keys.only, tunables=keys.tunables, bw_tunables=keys.bw_tunables,
             queue=keys.queue, cgroups=keys.cgroups,

@@ -47,7 +47,7 @@ class Kind(enum.StrEnum):
     UNFAIRNESS = "unfairness"  # fastest to slowest of equal closed-loop processes
 
 
-BOUNDS = {Kind.PROMISE: 0.0, Kind.WAIT: 2.0, Kind.BEST_EFFORT: 1.4, Kind.IDLE: 1.4, Kind.LOST: 1.4, Kind.FSYNC: 1.4,
+BOUNDS = {Kind.WAIT: 2.0, Kind.BEST_EFFORT: 1.4, Kind.IDLE: 1.4, Kind.LOST: 1.4, Kind.FSYNC: 1.4,
           Kind.UNFAIRNESS: 1.4}
 MORE_IS_BETTER = {Kind.BEST_EFFORT, Kind.IDLE}
 SHORTEST_MS = 100.0  # waits and fsyncs below it are equally good
@@ -71,15 +71,21 @@ class Load:
 # --- drawing ----------------------------------------------------------------------------------
 
 
-def share(load: Load, disk: Disk) -> float:
-    """The share of a disk's time that the load's reservations need, wherever their files are, with best effort's.
+def class_of(group: Mapping[str, Any]) -> str:
+    """Under cfq."""
+    found: str = group["priority"]["bw"]["class"]
+    return found
+
+
+def share(groups: Iterable[Mapping[str, Any]], disk: Disk) -> float:
+    """The share of a disk's time that the reservations of groups need, wherever their files are, with best effort's.
 
     As the kernel's io.bw.model has it: each stream takes its rate, and a positioning within each delay.
     """
     known = characteristics.compute(disk.attributes)
     inner, each_ms = capacity.inner_mib(known), capacity.positioning_ms(known)
     needs: list[float] = [group["count"] * (_rate(group) / inner + each_ms / group["priority"]["bw"]["delay_ms"])
-             for group in load.groups if group["priority"]["bw"]["class"] == "bw"]
+             for group in groups if class_of(group) == "bw"]
     return sum(needs) + 1 - capacity.SHARE_PERCENT / 100
 
 
@@ -90,7 +96,7 @@ def _rate(group: Mapping[str, Any]) -> float:
 
 def admitted(load: Load, disk: Disk) -> bool:
     """Whether the disk can serve what is reserved."""
-    return share(load, disk) <= 1 - capacity.MARGIN
+    return share(load.groups, disk) <= 1 - capacity.MARGIN
 
 
 def _reserved(draw: Random, disk: Disk) -> list[dict[str, Any]]:
@@ -110,7 +116,7 @@ def _reserved(draw: Random, disk: Disk) -> list[dict[str, Any]]:
                               "rt": {"class": "rt", "level": 4}}}
         if sum(one["count"] for one in [*groups, group]) > PROCESSES * 2 // 3:
             break
-        if share(Load({}, 0, (*groups, group)), disk) <= most:
+        if share([*groups, group], disk) <= most:
             groups.append(group)
     return groups
 
@@ -191,9 +197,8 @@ def draw_load(seed: int, number: int, load_disk: Callable[[str], Disk]) -> Load:
 
 def _config(keys: ConfigKeys, tags: int) -> dict[str, Any]:
     """A baseline as the file has it."""
-    queue = {} if keys.scheduler == "none" else {"nr_requests": tags}
-    tables = {"set": dict(keys.tunables), "queue": queue | dict(keys.queue)}
-    return {"name": keys.name or keys.scheduler, "scheduler": keys.scheduler,
+    tables = {"set": dict(keys.tunables), "queue": baselines.with_tags(keys.scheduler, keys.queue, tags)}
+    return {"name": keys.called, "scheduler": keys.scheduler,
             **{key: table for key, table in tables.items() if table}}
 
 
@@ -204,7 +209,7 @@ def text_of(load: Load, title: str, about: str = "", expects: Sequence[Mapping[s
            "policy": "rt"}
     ours = {"name": OURS, "scheduler": OURS, "policy": "bw", "queue": {"nr_requests": load.tags}}
     configs = [ours, *(_config(keys, load.tags) for keys in suited(load)
-                       if only is None or (keys.name or keys.scheduler) in only)]
+                       if only is None or keys.called in only)]
     lines = [f"{key} = {_value(value)}" for key, value in top.items()]
     if load.disk_set:
         lines += ["", "[disk_set]", *(f"{key} = {_value(value)}" for key, value in load.disk_set.items())]
@@ -249,12 +254,6 @@ def _closed(group: Mapping[str, Any]) -> bool:
     """Whether the group's processes go on when an operation is complete, so that they take what they get."""
     paced = group["kind"] == "paced" or (group["kind"] == "random" and "per_s" in group)
     return not paced and not group.get("think_ms")
-
-
-def class_of(group: Mapping[str, Any]) -> str:
-    """Under cfq."""
-    found: str = group["priority"]["bw"]["class"]
-    return found
 
 
 def unfairness(processes: Sequence[ProcessResult]) -> float:
@@ -368,7 +367,7 @@ def _simpler(group: dict[str, Any]) -> Iterator[dict[str, Any]]:
             if size != plain:
                 yield group | {"size": f"{plain}B"}
     plain_class = {"class": "be", "level": 4}
-    if group["priority"]["bw"]["class"] == "be" and group["priority"]["bw"] != plain_class:
+    if class_of(group) == "be" and group["priority"]["bw"] != plain_class:
         yield group | {"priority": {"bw": plain_class, "rt": plain_class}}
 
 

@@ -272,12 +272,10 @@ def setting_of(line: str, scenario: sc.Scenario, config: sc.Config) -> tomllines
         return None
     if folder == f"{SYSFS}/iosched":
         return (*config.at[:2], "bw_set" if name in config.bw_tunables else "set", name)
-    for group, files in config.cgroups.items():
-        if folder == cgroups.folder(group) and name in files:
-            return (*config.at[:2], "cgroup", group, name)
-    for group, files in scenario.cgroups.items():
-        if folder == cgroups.folder(group) and name in files:
-            return ("cgroup", group, name)
+    for at, groups in ((config.at[:2], config.cgroups), ((), scenario.cgroups)):
+        for group, files in groups.items():
+            if folder == cgroups.folder(group) and name in files:
+                return (*at, "cgroup", group, name)
     if folder == SYSFS and name in config.queue:
         return (*config.at[:2], "queue", name)
     if attribute in scenario.disk_set:

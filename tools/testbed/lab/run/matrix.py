@@ -14,11 +14,11 @@ import msgspec
 
 from tools.testbed.disk import capacity, characteristics
 
-from ..model import baselines
+from ..model import baselines, reading
 from ..model.disks import load_disk
-from ..model.reading import Labels, Names, read
+from ..model.reading import Labels, Names
 from ..model.results import Result
-from ..model.scenario import Config, Group, Metric, Reduce, Scenario
+from ..model.scenario import Group, Metric, Reduce, Scenario
 from . import metrics, scores
 
 FILE = Path(__file__).resolve().parents[1] / "matrix.toml"
@@ -89,9 +89,8 @@ def depths(tags: int) -> tuple[int, ...]:
     return DEPTHS if tags >= FEWEST else DEPTHS[:1]
 
 
-def load(path: Path = FILE) -> dict[str, Claim]:
-    raw, where = read(path.name, path.read_text())
-    return {claim.name: claim for claim in where.convert(raw, Keys).claim}
+def load() -> dict[str, Claim]:
+    return {claim.name: claim for claim in reading.load(FILE, Keys).claim}
 
 
 def points(disks: Sequence[str] = DISKS, settings: Sequence[str] = tuple(SETTINGS), tags: Sequence[int] = TAGS,
@@ -121,14 +120,6 @@ def _counted(group: Group, large: int, small: int) -> Group:
     return group
 
 
-def _tagged(config: Config, tags: int) -> Config:
-    """A configuration with a number of tags; without a scheduler they are the drive's."""
-    if config.scheduler == "none":
-        return config
-    return dataclasses.replace(config, queue={"nr_requests": str(tags), **{
-        key: value for key, value in config.queue.items() if key != "nr_requests"}})
-
-
 def at(claim: Claim, scenario: Scenario, point: Point, disks: Path) -> Scenario:
     """The scenario of a claim as it is run at a point: with our configuration and all baselines."""
     ours = next(config for config in scenario.configs if config.name == claim.ours)
@@ -147,7 +138,8 @@ def at(claim: Claim, scenario: Scenario, point: Point, disks: Path) -> Scenario:
     return dataclasses.replace(
         scenario, disk=point.disk, disk_set=scenario.disk_set | attributes, settings=name, seed=point.seed,
         vary=vary, groups=groups, expects=[], views=[], published=[],
-        configs=[_tagged(dataclasses.replace(config, depth=of_tags), point.tags) for config in configs])
+        configs=[dataclasses.replace(config, depth=of_tags, queue=baselines.with_tags(
+            config.scheduler, config.queue, point.tags)) for config in configs])
 
 
 def cells(claim: Claim, point: Point, result: Result) -> list[Cell]:

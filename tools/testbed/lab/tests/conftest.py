@@ -62,6 +62,21 @@ right = 0
 """
 
 
+# More of a scenario: a control group with a reservation under cfq.
+RECORDER = """
+[[config]]
+scheduler = "cfq"
+cgroup = { recorder = { "io.bw" = "DEV bps=1000000 delay=500000" } }
+
+[[group]]
+name = "camera"
+kind = "random"
+size = "4KiB"
+file = "db"
+cgroup = "recorder"
+"""
+
+
 def lines_of(source: str, start: str) -> list[int]:
     """The numbers of the lines that begin so."""
     return [n for n, line in enumerate(source.splitlines(), 1) if line.startswith(start)]

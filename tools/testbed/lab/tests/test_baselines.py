@@ -10,19 +10,9 @@ import pytest
 from tools.testbed.lab.model import baselines, schema
 from tools.testbed.lab.model.errors import ScenarioError
 from tools.testbed.lab.model.scenario import Config
-from tools.testbed.lab.tests.conftest import SCENARIO
+from tools.testbed.lab.tests.conftest import RECORDER, SCENARIO
 
-GROUPS = """
-[[config]]
-scheduler = "cfq"
-cgroup = { recorder = { "io.bw" = "DEV bps=1000000 delay=500000" } }
-
-[[group]]
-name = "camera"
-kind = "random"
-size = "4KiB"
-file = "db"
-cgroup = "recorder"
+GROUPS = RECORDER + """
 
 [[group]]
 name = "copy"
@@ -68,5 +58,5 @@ def test_a_name_of_the_scenario_must_not_be_that_of_a_baseline() -> None:
 
 
 def test_the_names_differ() -> None:
-    names = [keys.name or keys.scheduler for keys in baselines.load()]
+    names = [keys.called for keys in baselines.load()]
     assert len(names) == len(set(names))

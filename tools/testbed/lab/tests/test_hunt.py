@@ -70,7 +70,7 @@ def test_reservations_are_mostly_half_to_all_of_what_is_admitted() -> None:
     for number in range(200):
         load = hunt.draw_load(3, number, of_checkout)
         if any(hunt.class_of(group) == "bw" for group in load.groups):
-            shares.append(hunt.share(load, of_checkout(load.top["disk"])))
+            shares.append(hunt.share(load.groups, of_checkout(load.top["disk"])))
     assert max(shares) <= 0.9 and sum(share >= 0.45 for share in shares) > 0.8 * len(shares)
 
 
@@ -80,14 +80,14 @@ def test_draws_are_of_all_kinds() -> None:
     assert {load.top.get("filesystem", "") for load in loads} == {"", "ext4", "xfs", "btrfs"}
     assert {load.tags for load in loads} == set(matrix.TAGS)
     assert {load.top["depth"] for load in loads if load.tags == 2} == {1}
-    classes = {group["priority"]["bw"]["class"] for load in loads for group in load.groups}
+    classes = {hunt.class_of(group) for load in loads for group in load.groups}
     assert classes == {"be", "bw", "idle"}
 
 
 def test_write_back_throttling_is_compared_under_loads_that_write() -> None:
-    names = [keys.name or keys.scheduler for keys in hunt.suited(LOAD)]
+    names = [keys.called for keys in hunt.suited(LOAD)]
     writer = {**READER, "op": "write"}
-    more = [keys.name or keys.scheduler for keys in hunt.suited(dataclasses.replace(LOAD, groups=(writer,)))]
+    more = [keys.called for keys in hunt.suited(dataclasses.replace(LOAD, groups=(writer,)))]
     assert "none, no wbt" not in names and "none, no wbt" in more and "bfq, low_latency 0" in names
 
 

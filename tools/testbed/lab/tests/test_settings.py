@@ -13,7 +13,7 @@ from tools.testbed.lab.model import schema, settings
 from tools.testbed.lab.model.disks import Disk
 from tools.testbed.lab.model.errors import BadValue, ScenarioError
 from tools.testbed.lab.run import job
-from tools.testbed.lab.tests.conftest import SCENARIO
+from tools.testbed.lab.tests.conftest import RECORDER, SCENARIO
 
 RULE = """# a comment with ATTR{queue/nr_requests}="2"
 KERNEL=="sd*", ATTR{queue/rotational}=="1", ATTR{queue/scheduler}="cfq", ATTR{queue/max_sectors_kb}="1280"
@@ -99,23 +99,11 @@ def test_a_disk_without_a_transport_has_published_settings_only() -> None:
         lines('settings = "linux"', dataclasses.replace(SATA, transport=""))
 
 
-GROUPS = """
-[[config]]
-scheduler = "cfq"
-cgroup = { recorder = { "io.bw" = "DEV bps=1000000 delay=500000" } }
-
-[[group]]
-name = "camera"
-kind = "random"
-size = "4KiB"
-file = "db"
-cgroup = "recorder"
-"""
 LIMIT = '[cgroup.recorder]\n"memory.high" = "$limit"\n\n[vary]\nlimit = ["max", "65536"]\n'
 
 
 def test_files_of_control_groups_are_set_under_every_configuration() -> None:
-    scenario = schema.parse(Path("test.toml"), SCENARIO.replace("[vary]\n", LIMIT, 1) + GROUPS)
+    scenario = schema.parse(Path("test.toml"), SCENARIO.replace("[vary]\n", LIMIT, 1) + RECORDER)
     found = {(cell.config.name, cell.labels["limit"]): job.cgroup_files(scenario, cell) for cell in scenario.cells()
              if cell.labels["N"] == "1"}
     assert found["none", "65536"] == {"recorder": {"memory.high": "65536"}}
@@ -127,5 +115,5 @@ def test_files_of_control_groups_are_set_under_every_configuration() -> None:
     (LIMIT.replace("$limit", "$none"), "$none is not a key of [vary]")])
 def test_wrong_files_of_control_groups_are_told(changed: str, what: str) -> None:
     with pytest.raises(ScenarioError) as error:
-        schema.parse(Path("test.toml"), SCENARIO.replace("[vary]\n", changed, 1) + GROUPS)
+        schema.parse(Path("test.toml"), SCENARIO.replace("[vary]\n", changed, 1) + RECORDER)
     assert what in str(error.value)
