@@ -72,8 +72,7 @@ class Root:
 
     def install(self, log: IO[str]) -> None:
         """The packages, with the host's settings of the network; what is installed takes no time."""
-        for name in OF_NETWORK:
-            copy(Path(name), self.folder / name.lstrip("/"))
+        self.share_network()
         packages = shlex.join(PACKAGES)
         self.run(["sh", "-ec", f"""
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C
@@ -86,6 +85,12 @@ id {USER} > /dev/null 2>&1 || useradd --create-home --base-dir {Path(HOME).paren
 {CHECKOUT}/tools/dev/setup/setup run
 {CHECKOUT}/tools/dev/setup/setup test
 """], log)
+        self.share_network()  # the package ca-certificates has made its own
+
+    def share_network(self) -> None:
+        """The host's settings of the network, in place of the release's."""
+        for name in OF_NETWORK:
+            copy(Path(name), self.folder / name.lstrip("/"))
 
     def clone(self, cache: Path, log: IO[str]) -> None:
         """A clone of what is committed, by the user, in whose cache is the kernel's source if the host has it."""

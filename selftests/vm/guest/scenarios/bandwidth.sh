@@ -382,9 +382,10 @@ scenario_container_of_podman_reserves()
 scenario_container_of_docker_reserves()
 {
 	kernels plain
-	command -v dockerd > /dev/null || skip "docker is not installed"
+	command -v dockerd > /dev/null && command -v docker > /dev/null || skip "docker is not installed"
 	patience 120
 
+	local tries=0
 	export DOCKER_HOST=unix://$TMP/docker.sock DOCKER_CONFIG=$TMP
 
 	disk disk rotational=1
@@ -392,8 +393,9 @@ scenario_container_of_docker_reserves()
 		--pidfile "$TMP/docker.pid" --storage-driver vfs --bridge none --iptables=false --ip6tables=false \
 		--exec-opt native.cgroupdriver=cgroupfs --add-runtime crun=/usr/bin/crun --default-runtime crun \
 		> "$TMP/dockerd.log" 2>&1 &
-	until docker info > /dev/null 2>&1; do
-		kill -0 $! 2> /dev/null || fail "dockerd: $(tail -n 3 "$TMP/dockerd.log")"
+	until docker info > /dev/null 2> "$TMP/docker.log"; do
+		kill -0 $! 2> /dev/null && [ $((tries += 1)) -lt 300 ] ||
+			fail "dockerd: $(tail -n 3 "$TMP/dockerd.log" "$TMP/docker.log")"
 		sleep 0.2
 	done
 	a_root "$TMP/rootfs"

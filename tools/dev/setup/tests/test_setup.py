@@ -20,7 +20,7 @@ PROGRAMS = {
     "bench": {"qemu-system-x86_64", "pahole", "rsync", "bsdtar", "pkg-config"},
     "test": {"qemu-system-x86_64", "fio", "patch", "quilt", "sparse", "blktrace", "pkg-config", "setfacl",
              "mkfs.ext4", "mkfs.f2fs", "mkfs.xfs", "mkfs.btrfs", "chromium", "node", "npm", "pahole", "rsync",
-             "podman", "crun", "dockerd"},
+             "podman", "crun", "dockerd", "docker"},
     "blktests": {"qemu-system-x86_64", "fio", "blktrace", "mkfs.ext4", "mkfs.f2fs", "mkfs.xfs", "mkfs.btrfs", "pahole",
                  "depmod", "g++", "dmsetup", "gawk"},
     "deb": {"pahole", "rsync", "dpkg-buildpackage", "dh_builddeb", "depmod", "openssl", "zstd"},
@@ -56,6 +56,7 @@ def test_a_purpose_wants_its_programs_and_no_others(tmp_path: Path, purpose: str
 
 @pytest.mark.parametrize(("purpose", "without", "named"), [
     ("deb", {"dh_builddeb", "depmod"}, "debhelper kmod"), ("test", {"node", "npm", "chromium"}, "chromium nodejs npm"),
+    ("test", {"docker"}, "docker-cli"), ("test", {"docker", "dockerd"}, "docker.io"),
     ("run", {"fio"}, "fio"), ("bench", {"pahole"}, "dwarves"), ("run", {"git"}, "git")])
 def test_what_is_missing_is_named_in_one_line(tmp_path: Path, purpose: str, without: set[str], named: str) -> None:
     done = setup(tmp_path, (EVERYWHERE | PROGRAMS[purpose]) - without, purpose)
