@@ -131,6 +131,14 @@ commands_are_counted()
 	counted null_blk_write /dev/zero 4096 100 16
 	[ "${STAT[writes]}" = 16 ] || null_blk_fail "${STAT[writes]} writes of 16"
 	[ "${STAT[bus_ns]}" -gt 0 ] || null_blk_fail "the bus was not used"
+
+	null_blk_set rot/stats=0
+	null_blk_read 4096 0 2
+	stats
+	[ "${STAT[reads]} ${STAT[read_sectors]} ${STAT[writes]}" = "2 16 0" ] ||
+		null_blk_fail "after a reset: ${STAT[reads]} reads, ${STAT[read_sectors]} sectors, ${STAT[writes]} writes"
+	[ "${STAT[largest_read]}" = 8 ] || null_blk_fail "largest read: ${STAT[largest_read]}"
+	null_blk_refused rot/stats=1 "Invalid argument"
 }
 
 # random COUNT: reads blocks all over the disk, each far from the previous one
