@@ -382,7 +382,8 @@ scenario_container_of_podman_reserves()
 scenario_container_of_docker_reserves()
 {
 	kernels plain
-	command -v dockerd > /dev/null && command -v docker > /dev/null || skip "docker is not installed"
+	command -v dockerd > /dev/null || skip "docker is not installed"
+	command -v docker > /dev/null || skip "docker's client is not installed"
 	patience 120
 
 	local tries=0

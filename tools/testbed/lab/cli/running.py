@@ -54,7 +54,9 @@ def cmd_run(args: argparse.Namespace) -> int:
     if args.disk:
         scenarios = [dataclasses.replace(scenario, disk=args.disk) for scenario in scenarios]
     if args.settings:
-        scenarios = [dataclasses.replace(scenario, settings=args.settings) for scenario in scenarios]
+        scenarios = [scenario.with_settings(args.settings) for scenario in scenarios]
+    if args.fragmented:
+        scenarios = [dataclasses.replace(scenario, fragmented=True) for scenario in scenarios]
     plans = [
         make_plan(scenario, args.disks, args.scheduler, args.depth, args.seed, features, args.cell)
         for scenario in scenarios
@@ -167,6 +169,7 @@ def run_parser(commands: Commands) -> None:
     p.add_argument("--disk", metavar="PRESET", help=what)
     what = "of the disk's queue, instead of the scenario's; give --out too"
     p.add_argument("--settings", choices=get_args(settings.Name), help=what)
+    p.add_argument("--fragmented", action="store_true", help="with fragmented memory; give --out too")
     p.add_argument("--seed", type=int, help="draws other files and offsets than the scenario's own seed")
     what = "where results go (default: build/lab/results)"
     p.add_argument("--out", type=Path, default=RESULTS, metavar="DIR", help=what)

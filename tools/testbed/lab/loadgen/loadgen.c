@@ -85,8 +85,18 @@ struct stream {
 	uint64_t buffer_ns;	/* what is found to be later is lost, 0 = never */
 };
 
+/* A file whose text is a result, after the streams. */
+struct report {
+	char name[64];
+	char path[PATH_MAX];
+};
+
+#define MAX_REPORTS	4
+
 static struct {
 	char *device;
+	unsigned int nr_reports;
+	struct report reports[MAX_REPORTS];
 	uint64_t start_ns;	/* CLOCK_MONOTONIC; 0 = one second from now */
 	uint64_t duration_ns;
 	unsigned int nr_streams;
@@ -120,6 +130,14 @@ static void write_file(const char *path, const char *value, unsigned int line)
 	if (close(fd))
 		fail("job line %u: write '%s' to %s: %s", line, value, path,
 		     strerror(errno));
+}
+
+/* By its mode: root may open all, and a kernel may let nobody write. */
+static bool is_writable(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && (st.st_mode & S_IWUSR);
 }
 
 /* A setting of a control group for the device. */
@@ -257,9 +275,23 @@ static void report_file(const char *name, const char *path)
 	if (!f)
 		fail("%s: %s", path, strerror(errno));
 	n = fread(text, 1, sizeof(text) - 1, f);
+	if (ferror(f))
+		fail("%s: %s", path, strerror(errno));
 	text[n] = '\0';
 	fclose(f);
 	write_result(name, text);
+}
+
+static void report_after(const char *name, const char *path, unsigned int line)
+{
+	struct report *r = &job.reports[job.nr_reports];
+
+	if (job.nr_reports == MAX_REPORTS)
+		fail("job line %u: more than %u files to report at the end", line,
+		     MAX_REPORTS);
+	job.nr_reports++;
+	snprintf(r->name, sizeof(r->name), "%s", name);
+	snprintf(r->path, sizeof(r->path), "%s", path);
 }
 
 static pid_t start_program(char *command, unsigned int line)
@@ -332,6 +364,31 @@ static void prepare_file(const char *path, uint64_t size)
 		fail("%s: %s", path, strerror(errno));
 }
 
+/*
+ * Take a share of free memory and give back every second page of it: free pages are
+ * then mostly without a free neighbour, as on a machine that has run for days.
+ */
+static void fragment_memory(uint64_t percent)
+{
+	static char page[4096];
+	uint64_t pairs;
+	int kept, given_back;
+
+	if (percent > 100)
+		fail("fragment takes a share in percent");
+	pairs = (uint64_t)sysconf(_SC_AVPHYS_PAGES) * percent / 200;
+	kept = memfd_create("kept", 0);
+	given_back = memfd_create("given back", 0);
+	if (kept < 0 || given_back < 0)
+		err(1, "memfd_create");
+	while (pairs--) {
+		if (write(kept, page, sizeof(page)) != sizeof(page) ||
+		    write(given_back, page, sizeof(page)) != sizeof(page))
+			err(1, "memfd");
+	}
+	close(given_back);
+}
+
 static pid_t tracer;
 
 static void obey(char *verb, char *rest, unsigned int line)
@@ -341,7 +398,8 @@ static void obey(char *verb, char *rest, unsigned int line)
 	/* verbs with two arguments have the second behind the first blank */
 	if (!strcmp(verb, "write") || !strcmp(verb, "write_if_there") ||
 	    !strcmp(verb, "write_for_device") ||
-	    !strcmp(verb, "report") || !strcmp(verb, "prepare")) {
+	    !strcmp(verb, "report") || !strcmp(verb, "report_after") ||
+	    !strcmp(verb, "prepare")) {
 		second = strchr(rest, ' ');
 		if (!second)
 			fail("job line %u: %s needs two arguments", line, verb);
@@ -355,16 +413,20 @@ static void obey(char *verb, char *rest, unsigned int line)
 	} else if (!strcmp(verb, "write")) {
 		write_file(rest, second, line);
 	} else if (!strcmp(verb, "write_if_there")) {
-		if (!access(rest, W_OK))
+		if (is_writable(rest))
 			write_file(rest, second, line);
 	} else if (!strcmp(verb, "write_for_device")) {
 		write_for_device(rest, second, line);
 	} else if (!strcmp(verb, "report")) {
 		report_file(rest, second);
+	} else if (!strcmp(verb, "report_after")) {
+		report_after(rest, second, line);
 	} else if (!strcmp(verb, "run")) {
 		run_program(rest, line);
 	} else if (!strcmp(verb, "mount")) {
 		mount_it(rest, line);
+	} else if (!strcmp(verb, "fragment")) {
+		fragment_memory(number(rest, line, verb));
 	} else if (!strcmp(verb, "sync")) {
 		sync();
 	} else if (!strcmp(verb, "prepare")) {
@@ -669,6 +731,8 @@ static void run_streams(void)
 	}
 	snprintf(text, sizeof(text), "%" PRIu64 "\n", now_ns() - start_ns);
 	write_result("elapsed_ns", text);
+	for (unsigned int i = 0; i < job.nr_reports; i++)
+		report_file(job.reports[i].name, job.reports[i].path);
 }
 
 static void probe(void)

@@ -53,6 +53,7 @@ class CellResult(TypedDict):
     processes: list[ProcessResult]
     # of a run that is ok
     queue: NotRequired[dict[str, str]]
+    commands: NotRequired[dict[str, float]]  # sizes of the drive's commands, by metric
     bytes_each_second: NotRequired[dict[str, list[int]]]
     # of one that failed
     error: NotRequired[str]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -27,7 +27,8 @@ Metric = Literal[
     "bytes_per_s", "bytes", "own_bytes_per_s", "reads", "reads_per_s", "misses", "expected", "lost", "files_per_s",
     "met_percent", "latency_mean_ms", "latency_p25_ms", "latency_p50_ms", "latency_p75_ms", "latency_p90_ms",
     "latency_p99_ms", "latency_p999_ms", "latency_max_ms", "below_50_ms", "below_100_ms", "below_125_ms",
-    "below_250_ms", "below_500_ms", "below_1000_ms",
+    "below_250_ms", "below_500_ms", "below_1000_ms", "read_command_mean_kib", "read_command_max_kib",
+    "write_command_mean_kib", "write_command_max_kib",
 ]
 Reduce = Literal["sum", "min", "max", "mean", "ratio"]
 Over = Literal["each", "min", "max", "mean", "median", "sum"]
@@ -268,6 +269,10 @@ class Select:
     factor: float = 1.0
     constant: float | None = None
 
+    def without(self, key: str) -> Select:
+        """The same where nothing varies by a key."""
+        return replace(self, vary={name: labels for name, labels in self.vary.items() if name != key})
+
 
 class ExpectKeys(Struct, frozen=True, forbid_unknown_fields=True):
     """`[[expect]]`: what is expected of the results. The outcome is pass, fail, needs-bw or not-run."""
@@ -348,6 +353,7 @@ class Scenario:
     disk_set: dict[str, str]
     filesystem: str  # a name or a $variable; empty: the raw device
     settings: str  # of the disk's queue: a name or a $variable
+    fragmented: bool  # free memory before the run
     cgroups: dict[str, dict[str, str]]  # of control groups, their files, under every configuration
     duration_s: float
     seed: int
@@ -374,6 +380,19 @@ class Scenario:
             for labels in self._variants(config)
         ]
         return [cell for cell in cells if re.search(only, cell.name)]
+
+    def with_settings(self, name: str) -> Scenario:
+        """The scenario with one kind of settings of the disk's queue, instead of its own or those that it varies."""
+        varied = self.settings.removeprefix("$")
+        vary = {key: labels for key, labels in self.vary.items() if key != varied}
+        rows = next(iter(vary), "group")
+        return replace(
+            self, settings=name, vary=vary,
+            views=[msgspec.structs.replace(view, rows=rows) if view.rows == varied else view for view in self.views],
+            expects=[replace(one, left=one.left.without(varied), right=one.right.without(varied))
+                     for one in self.expects if all(name in side.vary.get(varied, [name])
+                                                    for side in (one.left, one.right))],
+            configs=[replace(one, only={k: v for k, v in one.only.items() if k != varied}) for one in self.configs])
 
     def _variants(self, config: Config) -> list[dict[str, str]]:
         """A label for each key of [vary], in all ways that the configuration allows."""

@@ -118,6 +118,9 @@ class ScenarioKeys(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     settings: Annotated[str, Meta(
         description="of the disk's queue: `published` (commands of at most 512 KiB, 256 tags), `linux` (what Linux sets"
         " for the preset's transport), `recommended` (of configs/udev/90-cfq.rules) or a `$variable`")] = "published"
+    fragmented: Annotated[bool, Meta(
+        description="the guest's free memory is taken, and every second page of it given back: free pages have no"
+        " neighbours, and a command has as many segments as pages")] = False
     duration_s: Annotated[float, Meta(ge=0.01, le=100_000, description="virtual seconds")]
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="draws files and offsets at random")] = 1
     depth: Annotated[Depths, Meta(description="queue depths of the drive, a run for each; 1: no command"
@@ -190,8 +193,8 @@ class Checked:
         return Scenario(
             where=self.where, name=name, title=keys.title, about=keys.about.strip(), source=keys.source,
             must_show=keys.must_show, differences=keys.differences.strip(), disk=keys.disk, disk_set=keys.disk_set,
-            filesystem=keys.filesystem, settings=keys.settings, cgroups=keys.cgroup, duration_s=keys.duration_s,
-            seed=keys.seed, vary=self.vary, groups=self.groups, configs=self.configs,
+            filesystem=keys.filesystem, settings=keys.settings, fragmented=keys.fragmented, cgroups=keys.cgroup,
+            duration_s=keys.duration_s, seed=keys.seed, vary=self.vary, groups=self.groups, configs=self.configs,
             expects=[self.expect(index, expect) for index, expect in enumerate(keys.expect)],
             views=[self.view(index, view) for index, view in enumerate(keys.view)],
             published=[self.published(index, one) for index, one in enumerate(keys.published)],

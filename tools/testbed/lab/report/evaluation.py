@@ -164,15 +164,14 @@ def _claims(judged: Judged, page: Path, missing: Sequence[Scenario]) -> str:
 
 
 def _missed(judged: Judged, page: Path) -> str:
-    rows = [
-        [_link(scenario, page), verdict["says"], verdict["detail"] or verdict["status"]]
-        for scenario, verdicts in judged
-        for verdict in verdicts
-        if verdict["status"] != "pass"
-    ]
+    rows = []
+    for scenario, verdicts in judged:
+        missed = [f"{verdict['says']}: {verdict['detail'] or verdict['status']}" for verdict in verdicts
+                  if verdict["status"] != "pass"]
+        rows += [[_link(scenario, page), "<br>".join(missed)]] if missed else []
     if not rows:
         return ""
-    table = text.markdown(["scenario", "expected", "seen"], rows, "lll")
+    table = text.markdown(["scenario", "expected: seen"], rows, "ll")
     return f"## What does not hold\n\nEach page says why, as far as it is known.\n\n{table}"
 
 

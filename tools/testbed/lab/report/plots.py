@@ -4,6 +4,8 @@
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from tools.base import plots
 from tools.base.files import write_whole
 
@@ -33,7 +35,12 @@ def _number(text: str) -> float | None:
 
 
 def view_plot(result: Result, scenario: Scenario, view: View, path: Path) -> bool:
-    """Draw a view; False when it holds no figures."""
+    """Draw a view; False when it holds no figures. Where settings vary, those of the udev rule are drawn."""
+    if result_tables.SETTINGS in scenario.vary:
+        result = {**result, "cells": [cell for cell in result["cells"]
+                                      if cell["vary"][result_tables.SETTINGS] == "recommended"]}
+        scenario = scenario.with_settings("recommended")
+        view = structs.replace(view, rows="group") if view.rows == result_tables.SETTINGS else view
     header, rows = result_tables.view_rows(result, view, scenario)
     columns = [
         (name, [_number(row[index]) for row in rows])

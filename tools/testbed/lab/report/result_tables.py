@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Results as tables: for the terminal and, with pipes, for Markdown."""
 
+import itertools
+
 from tools.base import text
 
 from ..model.results import CellResult, CrosscheckResult, ProcessResult, Result
@@ -11,6 +13,7 @@ from ..run.metrics import figure
 
 Row = list[str]
 
+SETTINGS = "settings"  # the key of [vary]
 GROUP_COLUMNS = ["group", "n", "MiB/s", "reads/s", "misses", "mean ms", "p99 ms", "max ms"]
 
 
@@ -40,6 +43,14 @@ def group_rows(result: Result) -> tuple[Row, list[Row]]:
     return header, rows
 
 
+def command_rows(result: Result) -> tuple[Row, list[Row]]:
+    """One row for each run: the sizes of the drive's commands."""
+    header = ["run", "read KiB, mean", "largest", "write KiB, mean", "largest"]
+    rows = [[cell["name"], *(figure(cell["commands"][metric]) for metric in figures.OF_RUNS)]
+            for cell in result["cells"] if "commands" in cell]
+    return header, rows
+
+
 def _group_figures(members: list[ProcessResult], duration_ns: int) -> Row:
     def value(metric: str, how: str) -> float:
         return metrics.reduce([metrics.of_process(member, metric, duration_ns) for member in members], how)
@@ -56,7 +67,10 @@ def _group_figures(members: list[ProcessResult], duration_ns: int) -> Row:
 
 
 def view_rows(result: Result, view: View, scenario: Scenario) -> tuple[Row, list[Row]]:
-    """A view: one row for each value of its key, one column for each configuration."""
+    """A view: one row for each value of its key, one column for each configuration.
+
+    If a scenario runs with several settings of the disk's queue, there is one row for each of them.
+    """
     cells = [cell for cell in result["cells"] if not view.configs or cell["config"] in view.configs]
     depths = sorted({cell["depth"] for cell in cells})
     columns = list(dict.fromkeys((cell["config"], cell["depth"]) for cell in cells))
@@ -73,14 +87,21 @@ def view_rows(result: Result, view: View, scenario: Scenario) -> tuple[Row, list
         labels = list(dict.fromkeys(label for cell in cells for label in of_cell(cell)))
 
     rows = []
-    for label in labels:
-        row = [label]
+    for label, setting in itertools.product(labels, _settings(cells, view)):
+        row = [f"{label}, {setting}" if setting else label]
         for config, depth in columns:
-            mine = [cell for cell in cells if (cell["config"], cell["depth"]) == (config, depth)]
+            mine = [cell for cell in cells if (cell["config"], cell["depth"]) == (config, depth)
+                    and setting in ("", cell["vary"].get(SETTINGS))]
             row.append(_entry(mine, view, scenario, label, result["duration_ns"]))
         rows.append(row)
     header = [view.rows] + [head(*column) for column in columns]
     return header, rows
+
+
+def _settings(cells: list[CellResult], view: View) -> list[str]:
+    """Settings of the disk's queue that a view tells apart; '' if there is nothing to tell."""
+    found = list(dict.fromkeys(cell["vary"].get(SETTINGS, "") for cell in cells))
+    return [""] if view.rows == SETTINGS or len(found) < 2 else found
 
 
 def _entry(cells: list[CellResult], view: View, scenario: Scenario, label: str, duration_ns: int) -> str:
@@ -123,6 +144,7 @@ def terminal(result: Result, scenario: Scenario, details: bool) -> str:
         parts.append(f"{view.title}{unit}\n" + text.table(*view_rows(result, view, scenario)))
     if details or not scenario.views:
         parts.append(text.table(*group_rows(result)))
+        parts.append(text.table(*command_rows(result)))
     for verdict in result["expect"]:
         detail = f" ({verdict['detail']})" if verdict["detail"] else ""
         parts.append(f"{verdict['status'].upper():8} {verdict['says']}{detail}")

@@ -26,6 +26,7 @@ DIGITS = 10
 OF_GROUPS = {"misses": "sum", "lost": "sum", "bytes_per_s": "sum", "latency_mean_ms": "mean", "latency_p99_ms": "max",
              "latency_max_ms": "max"}
 OPTIONAL = ("misses", "lost")
+OF_RUNS = [f"{op}_command_{which}_kib" for op in ("read", "write") for which in ("mean", "max")]
 
 
 class Figure(NamedTuple):
@@ -57,7 +58,7 @@ def asked(scenario: Scenario, cells: Iterable[CellResult]) -> list[Figure]:
     selects += [select for one in references.of_scenario(scenario) for select in one.selects]
     found |= {Figure(side.metric, tuple(side.groups), side.reduce): 1 for side in selects}
     found |= {Figure(metric, (group.name,), how): 1 for group in scenario.groups for metric, how in OF_GROUPS.items()}
-    return sorted(found)
+    return sorted(found | {Figure(metric, (), "max"): 1 for metric in OF_RUNS})
 
 
 def rounded(value: float | None) -> float | int | None:

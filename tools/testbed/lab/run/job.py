@@ -15,9 +15,12 @@ from ..model.units import CLASS_SHIFT, MIB, NSEC_PER_MSEC, NSEC_PER_SEC
 from . import layout
 from .layout import MEDIA_FILES, TREE_END, Draw, Range
 
+FRAGMENTED_PERCENT = 98  # of free memory: a guest has half of this, in single pages, and the rest
 DEVICE = "rot0"
 CONFIGFS = f"{device.CONFIGFS}/{DEVICE}"
 SYSFS = f"/sys/block/{DEVICE}/queue"
+STATS = f"{CONFIGFS}/rot/stats"
+COMMANDS = "commands"  # the result with the drive's counters
 
 # Streams start at this time after boot, by CLOCK_MONOTONIC: later than any
 # set-up takes, and the same in every guest, so that runs can be compared.
@@ -241,10 +244,14 @@ def settings_of(scenario: sc.Scenario, cell: sc.Cell, disk: Disk) -> settings.Qu
 def job_text(scenario: sc.Scenario, disk: Disk, run: Run, with_bw: bool, trace: str | None = None) -> str:
     """All that the load generator does, a line each."""
     lines = ["# job of the laboratory's load generator", *DIRTY_LIMITS]
+    if scenario.fragmented:
+        lines.append(f"fragment {FRAGMENTED_PERCENT}")
     filesystem = str(sc.resolve(scenario.filesystem, run.cell.variant))
     in_memory = {"memory_backed": "1"} if filesystem else {}
     of_queue = settings_of(scenario, run.cell, disk)
-    lines += device_lines(disk, {**of_queue.attributes, **scenario.disk_set, **in_memory}, run.cell.depth)
+    changed = {**of_queue.attributes, **scenario.disk_set, **in_memory}
+    attributes = {**disk.attributes, **changed}
+    lines += device_lines(disk, changed, run.cell.depth)
     if filesystem:
         prepared = {stream.file: stream.prepared for stream in run.streams if stream.prepared}
         lines.append(f"write {SYSFS}/scheduler none")
@@ -253,6 +260,8 @@ def job_text(scenario: sc.Scenario, disk: Disk, run: Run, with_bw: bool, trace: 
     lines.append(f"device /dev/{DEVICE}")
     names = [stream.cgroup for stream in run.streams if stream.cgroup]
     lines += cgroups.job_lines(names, cgroup_files(scenario, run.cell))
+    if attributes.get("irqmode") == presets.ROTATING:
+        lines += [f"write_if_there {STATS} 0", f"report_after {COMMANDS} {STATS}"]
     lines.append(f"start_ns {START_AFTER_FILES_NS if filesystem else START_NS}")
     lines.append(f"duration_ns {scenario.duration_ns}")
     lines += [stream_line(process, number) for number, process in enumerate(run.streams)]

@@ -122,6 +122,8 @@ def _counted(group: Group, large: int, small: int) -> Group:
 
 def at(claim: Claim, scenario: Scenario, point: Point, disks: Path) -> Scenario:
     """The scenario of a claim as it is run at a point: with our configuration and all baselines."""
+    name, attributes = SETTINGS[point.settings]
+    scenario = scenario.with_settings(name)
     ours = next(config for config in scenario.configs if config.name == claim.ours)
     vary = {key: {label: value for label, value in values.items() if label in claim.vary.get(key, values)}
             for key, values in scenario.vary.items()}
@@ -134,9 +136,8 @@ def at(claim: Claim, scenario: Scenario, point: Point, disks: Path) -> Scenario:
         vary["seed"] = {str(point.seed): point.seed}
     configs = [dataclasses.replace(ours, only={}), *baselines.configs(groups, [ours], claim.policy, DEPTHS)]
     of_tags = depths(point.tags)
-    name, attributes = SETTINGS[point.settings]
     return dataclasses.replace(
-        scenario, disk=point.disk, disk_set=scenario.disk_set | attributes, settings=name, seed=point.seed,
+        scenario, disk=point.disk, disk_set=scenario.disk_set | attributes, seed=point.seed,
         vary=vary, groups=groups, expects=[], views=[], published=[],
         configs=[dataclasses.replace(config, depth=of_tags, queue=baselines.with_tags(
             config.scheduler, config.queue, point.tags)) for config in configs])

@@ -47,12 +47,17 @@ def key(metric: str, groups: Sequence[str], how: str, process: str = "") -> str:
 def of_cell(
     cell: CellResult, metric: str, groups: Sequence[str], how: str, duration_ns: int, process: str = ""
 ) -> float | None:
-    """A figure of a run's processes in groups (all, if none are named), or of one process; None without any."""
+    """A figure of a run's processes in groups (all, if none are named), or of one process; None without any.
+
+    Command sizes are of the whole run, whatever is named.
+    """
     if "figures" in cell:
         name = key(metric, groups, how, process)
         if name not in cell["figures"]:
             raise ToolError(f"the record of '{cell['name']}' has no '{name}': `lab run` and `lab record` add it")
         return cell["figures"][name]
+    if metric.endswith("_kib"):
+        return cell.get("commands", {}).get(metric)
     values = [
         of_process(one, metric, duration_ns)
         for one in cell["processes"]

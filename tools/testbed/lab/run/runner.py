@@ -81,6 +81,8 @@ def _read_cell(run: Run, folder: Path, duration_ns: int) -> CellResult:
     cell["queue"] = {
         path.name.removeprefix("queue."): _selected(path.read_text()) for path in sorted(folder.glob("queue.*"))
     }
+    if (folder / job.COMMANDS).exists():
+        cell["commands"] = stats.of_commands((folder / job.COMMANDS).read_text())
     cell["bytes_each_second"] = {
         group: stats.per_second([record for process, record in streams if process.group == group], duration_ns)
         for group in dict.fromkeys(process.group for process in run.streams)

@@ -80,6 +80,19 @@ def own_rate(issue: array[int], end: array[int], size: array[int]) -> float:
     return round(sum(size) * NSEC_PER_SEC / max(end[-1] - issue[0], 1), 1)
 
 
+def of_commands(text: str) -> dict[str, float]:
+    """Sizes of the commands that the drive has served, in KiB, from its counters; none from those of older kernels."""
+    counters = {name: int(value) for name, value in (line.split() for line in text.splitlines())}
+    sizes = {}
+    for op in ("read", "write"):
+        if f"{op}_sectors" not in counters:
+            continue
+        number = counters[f"{op}s"]
+        sizes[f"{op}_command_mean_kib"] = round(counters[f"{op}_sectors"] / 2 / number, 1) if number else 0.0
+        sizes[f"{op}_command_max_kib"] = counters[f"largest_{op}"] / 2
+    return sizes
+
+
 def summarize(process: Process, records: array[int], duration_ns: int) -> ProcessResult:
     """One process of the results; times are virtual, and in ns."""
     due, issue, end, size = (records[field::FIELDS] for field in range(FIELDS))

@@ -16,6 +16,7 @@ import pytest
 from tools.base.cli import EXIT_INTERRUPTED
 from tools.testbed.lab import cli
 from tools.testbed.lab.model import catalog, filesystems, schema
+from tools.testbed.lab.model.results import load_result
 from tools.testbed.lab.run import job, loadgen, runner, stats
 from tools.testbed.lab.run.features import probe
 from tools.testbed.lab.run.plan import make_plan
@@ -567,6 +568,20 @@ def test_trace_of_many_messages_has_no_holes(kernel: Path, tmp_path: Path) -> No
     found = scan(trace.read_bytes())
     assert found.problems == []
     assert len(found.offsets) > 10_000
+
+
+def test_commands_of_fragmented_memory_have_a_page_a_segment(kernel: Path, tmp_path: Path) -> None:
+    """168 segments of a SATA disk, 672 KiB."""
+    cells = ["--cell", "^none depth1 readers=2$", "--settings", "linux", "--duration", "5"]
+    mean = {}
+    for name, more in (("fresh", []), ("fragmented", ["--fragmented"])):
+        done = lab("run", "streamed-readers", *cells, *more, "--kernel", kernel, "--out", tmp_path / name, "--quiet")
+        assert done.returncode == 0, done.stderr
+        (cell,) = load_result(tmp_path / name / "streamed-readers.json")["cells"]
+        mean[name] = cell["commands"]["read_command_mean_kib"]
+        assert mean[name] <= cell["commands"]["read_command_max_kib"] <= 4096
+    assert mean["fresh"] > 3000
+    assert 400 < mean["fragmented"] <= 800
 
 
 def test_cell_and_duration_choose_a_part(kernel: Path, scenario_file: Path, disks: Path, tmp_path: Path) -> None:

@@ -135,6 +135,17 @@ def test_view_has_a_row_a_variant_and_a_column_a_configuration() -> None:
     assert rows == [["1", "8", "8"], ["2", "8", "8"]]
 
 
+def test_view_tells_settings_of_the_queue_apart() -> None:
+    loaded = schema.parse(Path("test.toml"), SCENARIO)
+    result = made_up(RATES)
+    result["cells"] += [{**cell, "vary": {**cell["vary"], "settings": "linux"}} for cell in made_up(RATES)["cells"]]
+    for cell in result["cells"]:
+        cell["vary"].setdefault("settings", "recommended")
+    header, rows = result_tables.view_rows(result, loaded.views[0], loaded)
+    assert header == ["N", "none", "mq-deadline"]
+    assert [row[0] for row in rows] == ["1, recommended", "1, linux", "2, recommended", "2, linux"]
+
+
 @pytest.mark.parametrize(("value", "text"), [(3.0, "3"), (1234.5, "1234"), (0.0312, "0.031"), (94.87, "94.87")])
 def test_figures_have_four_digits(value: float, text: str) -> None:
     assert metrics.figure(value) == text
@@ -178,7 +189,7 @@ def test_page_says_what_holds_and_what_does_not(tmp_path: Path) -> None:
     evaluation.write([(made_up(RATES, misses=3), loaded)], [], page, tmp_path / "page")
     assert re.search(r"\| test \| [^|]* \| [^|]* \| \*\*\d of \d\*\* \|", page.read_text())
     assert "## What does not hold" in page.read_text()
-    assert re.search(r"\| test \| nothing is missed \| [^|]*does not hold", page.read_text())
+    assert re.search(r"\| test \| nothing is missed: [^|]*does not hold", page.read_text())
 
 
 def test_page_finds_a_scenario_by_the_number_of_the_thesis(tmp_path: Path) -> None:

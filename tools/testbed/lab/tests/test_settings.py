@@ -10,6 +10,7 @@ import pytest
 
 from tools.testbed.disk import presets
 from tools.testbed.lab.model import schema, settings
+from tools.testbed.lab.model.catalog import find_scenario
 from tools.testbed.lab.model.disks import Disk
 from tools.testbed.lab.model.errors import BadValue, ScenarioError
 from tools.testbed.lab.run import job
@@ -80,6 +81,23 @@ def test_a_variant_has_settings_of_its_own() -> None:
     cells = scenario.cells(["none"])
     found = {cell.labels["how"]: job.settings_of(scenario, cell, SATA) for cell in cells}
     assert found["published"] == settings.PUBLISHED and found["linux"].attributes["max_sectors"] == "8192"
+
+
+def test_one_kind_of_settings_replaces_those_that_vary() -> None:
+    players = find_scenario("players")
+    one = players.with_settings("linux")
+    assert "settings" in players.vary and list(one.vary) == ["start", "N"] and one.settings == "linux"
+    assert len(players.cells()) == 2 * len(one.cells())
+
+
+def test_expectations_and_views_go_with_the_settings_that_vary() -> None:
+    recorder, random = find_scenario("recorder"), find_scenario("random-reserved")
+    one = recorder.with_settings("recommended")
+    says = [expect.says for expect in one.expects]
+    assert 0 < len(says) < len(recorder.expects) and not any("Linux's settings" in text for text in says)
+    assert not any("settings" in side.vary for expect in one.expects for side in (expect.left, expect.right))
+    assert {view.rows for view in random.views} == {"settings"}
+    assert {view.rows for view in random.with_settings("linux").views} == {"group"}
 
 
 @pytest.mark.parametrize(("text", "what"), [

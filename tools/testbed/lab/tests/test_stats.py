@@ -122,3 +122,9 @@ def test_quartiles() -> None:
     result = stats.summarize(stream(), records(*((n * S, n * S, n * S + n * MS, 1) for n in range(1, 9))), 10 * S)
     found = [metrics.of_process(result, f"latency_p{percent}_ms", 10 * S) for percent in (25, 50, 75)]
     assert found == [2, 4, 6]
+
+
+def test_command_sizes_are_those_of_the_drives_counters() -> None:
+    text = "reads 4\nwrites 0\nread_sectors 80\nwrite_sectors 0\nlargest_read 64\nlargest_write 0\nseeks 9\n"
+    assert stats.of_commands(text) == {"read_command_mean_kib": 10.0, "read_command_max_kib": 32.0,
+                                       "write_command_mean_kib": 0.0, "write_command_max_kib": 0.0}
