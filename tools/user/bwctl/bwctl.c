@@ -105,7 +105,6 @@ static const struct command commands[] = {
 	  JSON_HELP HELP_HELP },
 };
 
-
 static const char usage[] =
 	"usage: bwctl COMMAND [OPTION...] [ARGUMENT...]\n"
 	"Reserve disk bandwidth with cfq's bandwidth class.\n\n"

@@ -4,8 +4,6 @@
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs
-
 from tools.base import plots
 from tools.base.files import write_whole
 
@@ -35,12 +33,7 @@ def _number(text: str) -> float | None:
 
 
 def view_plot(result: Result, scenario: Scenario, view: View, path: Path) -> bool:
-    """Draw a view; False when it holds no figures. Where settings vary, those of the udev rule are drawn."""
-    if result_tables.SETTINGS in scenario.vary:
-        result = {**result, "cells": [cell for cell in result["cells"]
-                                      if cell["vary"][result_tables.SETTINGS] == "recommended"]}
-        scenario = scenario.with_settings("recommended")
-        view = structs.replace(view, rows="group") if view.rows == result_tables.SETTINGS else view
+    """Draw a view; False when it holds no figures."""
     header, rows = result_tables.view_rows(result, view, scenario)
     columns = [
         (name, [_number(row[index]) for row in rows])
@@ -116,13 +109,26 @@ def latency_plot(result: Result, path: Path) -> bool:
     return True
 
 
+def with_one_kind(result: Result, scenario: Scenario) -> tuple[Result, Scenario]:
+    """Where settings of the disk's queue vary, the runs with the recommended ones.
+
+    Those of `lab run --settings` are all of one kind, which they do not name.
+    """
+    key = result_tables.SETTINGS
+    if key not in scenario.vary:
+        return result, scenario
+    cells = [cell for cell in result["cells"] if cell["vary"].get(key, "recommended") == "recommended"]
+    return {**result, "cells": cells}, scenario.with_settings("recommended")
+
+
 def plot_result(result: Result, scenario: Scenario, folder: Path, form: str, brief: bool = False) -> list[Path]:
     """Draw all views and the latencies, or, in brief, the first view."""
     folder.mkdir(parents=True, exist_ok=True)
     made = []
-    for number, view in enumerate(scenario.views[:1] if brief else scenario.views, 1):
+    shown, of_views = with_one_kind(result, scenario)
+    for number, view in enumerate(of_views.views[:1] if brief else of_views.views, 1):
         path = folder / f"{scenario.name}-{number}.{form}"
-        if view_plot(result, scenario, view, path):
+        if view_plot(shown, of_views, view, path):
             made.append(path)
     if not brief:
         path = folder / f"{scenario.name}-latency.{form}"

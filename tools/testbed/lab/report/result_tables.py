@@ -47,7 +47,7 @@ def command_rows(result: Result) -> tuple[Row, list[Row]]:
     """One row for each run: the sizes of the drive's commands."""
     header = ["run", "read KiB, mean", "largest", "write KiB, mean", "largest"]
     rows = [[cell["name"], *(figure(cell["commands"][metric]) for metric in figures.OF_RUNS)]
-            for cell in result["cells"] if "commands" in cell]
+            for cell in result["cells"] if cell.get("commands")]
     return header, rows
 
 

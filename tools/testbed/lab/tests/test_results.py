@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from tools.testbed.lab import cli
+from tools.testbed.lab.model import catalog, schema
 from tools.testbed.lab.model import disks as disk_module
-from tools.testbed.lab.model import schema
 from tools.testbed.lab.model.results import Result
 from tools.testbed.lab.model.units import MIB
 from tools.testbed.lab.report import compare, evaluation, plots, result_tables
-from tools.testbed.lab.run import crosscheck, expect, job, metrics
+from tools.testbed.lab.run import crosscheck, expect, figures, job, metrics, stats
 from tools.testbed.lab.tests.conftest import SCENARIO, cell_result, process_result, result_of
 
 
@@ -144,6 +144,24 @@ def test_view_tells_settings_of_the_queue_apart() -> None:
     header, rows = result_tables.view_rows(result, loaded.views[0], loaded)
     assert header == ["N", "none", "mq-deadline"]
     assert [row[0] for row in rows] == ["1, recommended", "1, linux", "2, recommended", "2, linux"]
+
+
+def test_views_are_drawn_of_one_kind_of_settings() -> None:
+    players = catalog.find_scenario("players")
+    result = made_up(RATES)
+    assert plots.with_one_kind(result, players)[0]["cells"] == result["cells"]
+    for cell, kind in zip(result["cells"], ("linux", "recommended", "linux", "recommended"), strict=True):
+        cell["vary"]["settings"] = kind
+    shown, scenario = plots.with_one_kind(result, players)
+    assert shown["cells"] == result["cells"][1::2] and "settings" not in scenario.vary
+    assert len(scenario.views) == len(players.views)
+
+
+def test_runs_on_kernels_that_do_not_count_commands_have_no_row() -> None:
+    result = made_up(RATES)
+    result["cells"][0]["commands"] = dict.fromkeys(figures.OF_RUNS, 4.0)
+    result["cells"][1]["commands"] = stats.of_commands("reads 4\nwrites 0\n")
+    assert [row[0] for row in result_tables.command_rows(result)[1]] == [result["cells"][0]["name"]]
 
 
 @pytest.mark.parametrize(("value", "text"), [(3.0, "3"), (1234.5, "1234"), (0.0312, "0.031"), (94.87, "94.87")])
