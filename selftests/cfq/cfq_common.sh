@@ -75,8 +75,6 @@ cfq_exit()
 	for pid in $(jobs -p); do
 		kill "$pid" 2>/dev/null
 	done
-	# Who waits for an idle disk, and for a tag behind that, has not heard it yet.
-	{ echo 0 > "$CFQ_QUEUE/iosched/idle_grace_ms"; } 2> /dev/null
 	wait
 	! declare -F cleanup > /dev/null || cleanup
 	if [ -d "$NULLB/$CFQ_NAME" ]; then

@@ -36,6 +36,18 @@ compare "-c1 -n4" "-c2 -n4" 150
 compare "-c2 -n0" "-c2 -n7" 150
 [ "$(cat "$CFQ_TMP/worse")" -gt 0 ] || cfq_fail "level 7 starved"
 
+# The idle class has what a process leaves that reads now and then.
+cfq_read 4 "$CFQ_TMP/alone" ionice -c3
+cfq_read 4 "$CFQ_TMP/beside" ionice -c3 &
+for _ in $(seq 20); do
+	sleep 0.1
+	dd if="$CFQ_DEV" of=/dev/null bs=4k count=1 iflag=direct 2> /dev/null ||
+		cfq_fail "best effort cannot read"
+done
+wait
+[ $(($(cat "$CFQ_TMP/beside") * 2)) -ge "$(cat "$CFQ_TMP/alone")" ] ||
+	cfq_fail "the idle class has $(cat "$CFQ_TMP/beside") of $(cat "$CFQ_TMP/alone") reads"
+
 # Who comes after a pause takes the disk from a worse class.
 before=$(cfq_counter expired_preempt)
 cfq_read 4 "$CFQ_TMP/worse" ionice -c2 -n4 &
@@ -48,7 +60,6 @@ wait
 [ "$(cfq_counter expired_preempt)" -gt "$before" ] || cfq_fail "nobody was preempted"
 
 cfq_set prio_aging_ms 500
-cfq_set idle_grace_ms 100000
 before=$(cfq_counter dispatched_idle)
 compare "-c2 -n4" "-c3" 200
 [ "$(cfq_counter dispatched_idle)" -gt "$before" ] ||
@@ -57,7 +68,6 @@ compare "-c2 -n4" "-c3" 200
 # Without statistics nobody says how old a request is but the scheduler. Its tag was
 # another one's, longer ago.
 cfq_set prio_aging_ms 12000
-cfq_set idle_grace_ms 200
 sleep 13
 echo 0 > "$CFQ_QUEUE/iostats"
 before=$(cfq_counter aged)

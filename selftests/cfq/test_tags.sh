@@ -26,7 +26,6 @@ cfq_wait_for test -e "$CFQ_TMP/has_read" || cfq_fail "nothing is read in the idl
 
 # Idle readers wait for as long as others read: for a minute.
 cfq_set prio_aging_ms 1000000
-cfq_set idle_grace_ms 100000
 dd if="$CFQ_DEV" of=/dev/null bs=64k iflag=direct status=none &
 served=$(cfq_counter dispatched_idle)
 for n in $(seq 12); do

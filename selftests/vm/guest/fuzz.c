@@ -68,7 +68,6 @@ static struct attr tunables[] = {
 	FILE_OF("slice_idle_us", DECIMAL, 0, 1000000),
 	FILE_OF("fifo_expire_sync_ms", DECIMAL, 1, 100000),
 	FILE_OF("fifo_expire_async_ms", DECIMAL, 1, 100000),
-	FILE_OF("idle_grace_ms", DECIMAL, 0, 100000),
 	FILE_OF("prio_aging_ms", DECIMAL, 100, 1000000),
 	FILE_OF("bw_bucket_ms", DECIMAL, 10, 10000),
 	FILE_OF("bw_seek_kb", DECIMAL, 0, 1024),
@@ -855,10 +854,8 @@ static void fuzz_attributes(struct attr *attrs, size_t n, unsigned long count)
 		try_io();
 		kill(neighbour, SIGCONT);
 	}
-	if (attrs == tunables) {
-		write_number("idle_grace_ms", 0);
+	if (attrs == tunables)
 		write_number("slice_idle_us", 0);
-	}
 	try_io();
 	end_neighbour();
 }

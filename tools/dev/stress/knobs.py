@@ -24,7 +24,6 @@ CFQ: dict[str, list[str]] = {
     "slice_idle_us": ["0", "8000", "0..30000"],
     "fifo_expire_sync_ms": ["1..100000"],
     "fifo_expire_async_ms": ["1..100000"],
-    "idle_grace_ms": ["0..200"],
     "prio_aging_ms": ["100..500"],
     "bw_bucket_ms": ["10..10000"],
     "bw_seek_kb": ["0..1024"],

@@ -41,14 +41,11 @@ HEADS, SIZED = "heads", "sizes"
 SIZES = (100, 250, 500, 1000, 5000)  # files of a directory
 NEAR = 1.35  # the number of files may differ from the size by this factor
 SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq", "cfq")
-GRACE = "/sys/block/rot0/queue/iosched/idle_grace_ms"
 # Concurrent with players: priority, program, trees.
 BESIDE = {
     "tar, best effort": ("ionice -c 2", "tar", ["early"]),
     "qtar, best effort": ("ionice -c 2", "qtar", ["early", "aged"]),
     "qtar, idle": ("ionice -c 3", "qtar", ["early", "aged"]),
-    "qtar, idle, idle_grace_ms 20": (f"echo 20 > {GRACE}; ionice -c 3", "qtar", ["early", "aged"]),
-    "qtar, idle, idle_grace_ms 0": (f"echo 0 > {GRACE}; ionice -c 3", "qtar", ["early", "aged"]),
 }
 
 

@@ -52,8 +52,6 @@ scenario_fuzz_ioprio()
 {
 	kernels plain smp
 	disk disk rotational=1
-	# Otherwise each read of class idle waits for 200 ms.
-	echo 0 > /sys/block/disk/queue/iosched/idle_grace_ms
 	fuzz ioprio "$(amount 20000 2000)"
 	drained disk
 }

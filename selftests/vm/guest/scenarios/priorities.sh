@@ -17,14 +17,25 @@ scenario_class_by_cgroup()
 	drained disk
 }
 
+# Best effort reads without a pause, so that class idle waits, until reader_ends.
+reader_begins()
+{
+	setsid fio --output="$TMP/reader" --name=reader --filename=/dev/disk --rw=read \
+		--bs=64k --direct=1 --ioengine=psync --time_based --runtime="$LIMIT" &
+	READER=$!
+}
+
+reader_ends()
+{
+	kill -INT "$READER"
+	load_wait "$READER"
+}
+
 # idle_tags_run_out PID: until the fio PID gets no more tags; sets QUEUED
 idle_tags_run_out()
 {
 	local before=0
 
-	# The time of grace begins with a request of best effort.
-	dd if=/dev/disk of=/dev/null bs=4k count=1 iflag=direct 2> /dev/null ||
-		fail "cannot read"
 	until class_queued disk idle; [ "$QUEUED" -ge 12 ] && [ "$QUEUED" = "$before" ]; do
 		before=$QUEUED
 		kill -0 "$1" 2> /dev/null || fail "fio ended: $(cat "$TMP/fio")"
@@ -41,7 +52,7 @@ tags_are_left()
 	timeout 60 dd if=/dev/zero of=/dev/disk bs=64k count=8 oflag=nocache \
 		conv=notrunc 2> /dev/null ||
 		fail "no tags for writeback beside requests of class idle"
-	queue disk iosched/idle_grace_ms 0
+	reader_ends
 	kill -INT "$1"
 	load_wait "$1"
 }
@@ -54,8 +65,8 @@ scenario_idle_requests_leave_tags()
 
 	disk disk rotational=1 hw_queue_depth=1
 	queue disk nr_requests 64
-	queue disk iosched/idle_grace_ms 100000
 	queue disk iosched/prio_aging_ms 1000000
+	reader_begins
 	setsid fio --output="$TMP/fio" --name=idle --filename=/dev/disk --rw=randread \
 		--bs=4k --direct=1 --ioengine=libaio --iodepth=128 \
 		--cmdprio_percentage=100 --cmdprio_class=3 --time_based \
@@ -77,7 +88,6 @@ scenario_idle_cgroup_leaves_tags()
 
 	disk disk rotational=1 hw_queue_depth=1
 	queue disk nr_requests 64
-	queue disk iosched/idle_grace_ms 0
 	depth=$(cat /sys/block/disk/queue/async_depth)
 	cgroup_begin
 	echo idle > "$CGROUP/io.prio.class" || fail "no io.prio.class"
@@ -91,7 +101,7 @@ scenario_idle_cgroup_leaves_tags()
 		nap 0.5
 	done
 	queue disk iosched/prio_aging_ms 1000000
-	queue disk iosched/idle_grace_ms 100000
+	reader_begins
 	idle_tags_run_out "$pid"
 	echo "$QUEUED requests of class idle are queued, at most $depth of 64"
 	[ "$QUEUED" -le "$depth" ] || fail "class idle has too many tags"
