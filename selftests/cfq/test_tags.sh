@@ -26,6 +26,8 @@ cfq_wait_for test -e "$CFQ_TMP/has_read" || cfq_fail "nothing is read in the idl
 
 # Idle readers wait for as long as others read: for a minute.
 cfq_set prio_aging_ms 1000000
+cfq_set slice_sync_ms 10000
+cfq_set slice_idle_us 1000000
 dd if="$CFQ_DEV" of=/dev/null bs=64k iflag=direct status=none &
 served=$(cfq_counter dispatched_idle)
 for n in $(seq 12); do

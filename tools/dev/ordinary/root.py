@@ -28,10 +28,11 @@ CHECKOUT = "/project"  # where root sees the host's checkout
 # Settings of the host without which packages cannot be downloaded there.
 OF_NETWORK = ("/etc/apt/apt.conf.d", "/etc/apt/auth.conf.d", "/etc/ssl/certs/ca-certificates.crt", "/etc/hosts",
               "/etc/resolv.conf", "/etc/pip.conf")
-# In a mount namespace of its own, so that nothing stays mounted, whatever ends it.
+# In mount and process namespaces of its own, so that nothing stays mounted or runs on, whatever ends it.
 ENTER = """\
 set -e
-for folder in proc sys dev; do mount --rbind "/$folder" "$root/$folder"; done
+mount -t proc proc "$root/proc"
+for folder in sys dev; do mount --rbind "/$folder" "$root/$folder"; done
 mkdir -p "$root$checkout"
 mount --bind -o ro "$project" "$root$checkout"
 exec chroot "$root" "$@"
@@ -119,7 +120,7 @@ git reset -q --hard FETCH_HEAD
     def run(self, command: Sequence[str], log: IO[str]) -> None:
         """A command of root."""
         variables = {"root": str(self.folder), "project": str(ROOT), "checkout": CHECKOUT}
-        logged(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", ENTER, "sh", *command], log,
+        logged(["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", ENTER, "sh", *command], log,
                {**os.environ, **variables, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
 
 

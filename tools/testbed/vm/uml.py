@@ -186,7 +186,8 @@ mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t configfs configfs /sys/kernel/config
 mountpoint -q /dev || mount -t devtmpfs devtmpfs /dev
-mount -t hostfs -o {folder} none {out}
+# the option is a path, not the name of a parameter, as mount in version 2.39 and later takes it to be
+LIBMOUNT_FORCE_MOUNT2=always mount -t hostfs -o {folder} none {out}
 umask 022
 export OUT={out} {environment}
 cd {root}

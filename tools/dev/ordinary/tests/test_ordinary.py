@@ -53,6 +53,8 @@ def test_commands_are_run_by_a_user_without_rights(tmp_path: Path, ran: list[str
     (check,) = (command for command in ran if "make check" in command)
     for words in ("--reuid ordinary", "--no-new-privs", "env -i", "LC_ALL=de_DE.UTF-8", "umask 077"):
         assert words in check
+    # and they see their own processes, and end with the tool
+    assert "--pdeathsig KILL unshare" in check and 'mount -t proc proc "$root/proc"' in check
 
 
 def test_failure_ends_a_release_and_names_the_log(
