@@ -211,7 +211,7 @@ def size_of_queue(linux: Path, out: Path) -> int | None:
         words = [w for w in shlex.split(entry["command"]) if not w.startswith("-Wp,-M")]
         words[words.index("-o") + 1] = str(compiled)
         run([*words, "-g"], cwd=Path(entry["directory"]))
-        text = run(["pahole", "-C", "cfq_queue", compiled])
+        text = run(["pahole", "-F", "dwarf", "-C", "cfq_queue", compiled])
     found = re.search(r"/\* size: (\d+)", text)
     if not found:
         raise ToolError(f"{out}: pahole found no struct cfq_queue in block/cfq-iosched.o")

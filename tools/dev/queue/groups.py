@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,6 +64,8 @@ def am_problems(linux: Path, patches: Sequence[Path], below: str, branch: str) -
             output = re.findall(r"^error: (?:patch failed: )?(.*)", done.stderr, re.M)
             failed = re.findall(r"^Patch failed at \d+ (.*)", done.stdout + done.stderr, re.M)
             git(linux, "am", "--abort", check=False)
+            # of mails that it cannot read git leaves it
+            shutil.rmtree(linux / ".git/rebase-apply", ignore_errors=True)
             return [": ".join(["git am", *failed, (output or (done.stderr or done.stdout).strip().splitlines()
                                                    or ["no message"])[0]])]
         count = int(git_out(linux, "rev-list", "--count", f"{below}..{branch}"))

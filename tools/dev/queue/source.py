@@ -278,6 +278,9 @@ def _import_tar(project: Project, stream: IO[bytes], key: str, label: str) -> Ba
         if importer.poll() is None:
             importer.kill()
             importer.wait()
+        # what is left in its buffer is for nobody
+        with contextlib.suppress(OSError):
+            importer.stdin.close()
         for left in (project.pristine / "objects" / "pack").glob("tmp_pack_*"):
             left.unlink(missing_ok=True)
         for left in project.pristine.glob("fast_import_crash_*"):

@@ -154,6 +154,9 @@ def deb(tarball: Path, tmp_path: Path) -> Path:
         "Description: x\n")
     (folder / "usr/src").mkdir(parents=True)
     shutil.copy(tarball, folder / "usr/src/linux-source-7.3.tar.xz")
+    # whatever the umask is
+    for inner in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
+        inner.chmod(0o755)
     path = tmp_path / "linux-source-7.3_1_all.deb"
     subprocess.run(["dpkg-deb", "-b", folder, path], check=True, capture_output=True)
     return path

@@ -40,7 +40,7 @@ def run_args(kernel: Path, scenario: Path, disks: Path, out: Path) -> list[str |
 
 
 def test_line_advances_on_a_terminal(kernel: Path, scenario_file: Path, disks: Path, tmp_path: Path) -> None:
-    pieces = on_a_terminal(*run_args(kernel, scenario_file, disks, tmp_path / "out"))
+    pieces = on_a_terminal(*run_args(kernel, scenario_file, disks, tmp_path / "out"), "--again")
     said = "".join(text for text, _ in pieces)
     lines = ONE.findall(said)
     assert [int(done) for done, _ in lines] == [1, 2, 3, 4]
