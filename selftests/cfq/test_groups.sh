@@ -244,7 +244,7 @@ reads a 4
 taken "delay=100000" "bps=4194304 delay=100000 burst=1048576"
 echo cfq > "$CFQ_QUEUE/scheduler" || cfq_fail "cannot switch back"
 reads a 4
-[ "$(cfq_spent a)" = $((4 * 65536)) ] || cfq_fail "the line does not hold again"
+[ "$(cfq_counter bw_bytes_in)" = $((4 * 65536)) ] || cfq_fail "the line does not hold again"
 
 # Under load: a process moves, the line changes, the scheduler changes, its group goes.
 mkdir "$root/moved"
