@@ -550,7 +550,6 @@ def test_who_has_time_stands_back_where_two_cannot_both_be_in_time(guests: uml.G
     patient, *hurried, _ = run(guests, tmp_path, streams, ms=10_000).streams
     # how long a read takes has to be learnt
     took = [sorted(read.took / MS for read in reads) for reads in zip(*(s[3:] for s in hurried), strict=True)]
-    print(took)
     assert all(first < 25 and second < 42 for first, second in took)
     assert all(42 < read.took / MS < 1000 for read in patient[3:])
 
