@@ -120,7 +120,8 @@ git reset -q --hard FETCH_HEAD
     def run(self, command: Sequence[str], log: IO[str]) -> None:
         """A command of root."""
         variables = {"root": str(self.folder), "project": str(ROOT), "checkout": CHECKOUT}
-        logged(["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", ENTER, "sh", *command], log,
+        logged(["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child",
+                "sh", "-c", ENTER, "sh", *command], log,
                {**os.environ, **variables, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
 
 
