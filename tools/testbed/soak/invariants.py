@@ -13,6 +13,7 @@ from .load import Bounds
 from .samples import Event, Operation, Queue, Reservation, Sample
 
 CLASSES = ("RT", "BW", "BE", "idle")
+RESERVING = ("BW", "BE")  # of a process, and of a control group
 RATE_UNIT = 128 << 10
 TAGS = max(int(number) for number in load.QUEUE["nr_requests"])
 LARGEST_REQUEST = max(int(kib) for kib in load.QUEUE["max_sectors_kb"]) << 10
@@ -91,7 +92,7 @@ class History:
     def least_tokens(self, pid: int) -> int:
         """The lowest value that the tokens of a process may have, in bytes (negative).
 
-        Requests that continue another one are within the reservation until its deadline: half a
+        Requests are charged when they arrive. Parts of a bio have the deadline of the first: a
         bucket, or the rate for the delay. Requests that waited within the reservation while
         others of the process were served add to that; the last of them may have been merged
         with more. Tunables and rates may have been larger when the debt arose. A change of the
@@ -102,7 +103,7 @@ class History:
         waiting = requests * max(SMALLEST_REQUEST, self.seek_kb << 10) + LARGEST_REQUEST
         times = max(1, -(-rate // (self.slowest.get(pid) or RATE_UNIT)))
         delay_ms = max((self.delays_ms[index] for index in self.delays.get(pid, ())), default=max(self.delays_ms))
-        return -(rate * max(self.bucket_ms // 2, delay_ms) // 1000) - waiting * times
+        return -(rate * max(self.bucket_ms, delay_ms) // 1000) - waiting * times
 
     def least_tokens_of_group(self, cgroup: int) -> int:
         """The same for a control group: its requests may have all tags, under any line that it has written."""
@@ -134,9 +135,9 @@ def busy_queues(sample: Sample) -> list[Queue]:
     return ([sample.active] if sample.active else []) + sample.service_tree
 
 
-def is_fallback(queue: Queue) -> bool:
-    """Queues of class BW without a process belong to a control group."""
-    return queue.sync and queue.pid == 0 and queue.cls != "BW"
+def is_fallback(queue: Queue, sample: Sample) -> bool:
+    """It has no process and is not listed; that of a control group, which has none either, is."""
+    return queue.sync and queue.pid == 0 and queue.key not in {listed.key for listed in sample.queues}
 
 
 def check_service_order(sample: Sample) -> Iterator[str]:
@@ -158,7 +159,7 @@ def check_sort_order(sample: Sample) -> Iterator[str]:
 
 def check_sort_members(sample: Sample) -> Iterator[str]:
     sorted_pids = Counter(entry.pid for entry in sample.sort_tree)
-    waiting = Counter(queue.pid for queue in sample.service_tree if queue.cls == "BW")
+    waiting = Counter(queue.pid for queue in sample.service_tree if queue.cls in RESERVING)
     if not sorted_pids <= waiting:
         yield f"sort_tree has {sorted(sorted_pids.elements())}, service_tree {sorted(waiting.elements())}"
 
@@ -187,7 +188,7 @@ def check_waiting_in_trees(sample: Sample) -> Iterator[str]:
 
 
 def check_counts(sample: Sample) -> Iterator[str]:
-    fallback = [queue for queue in busy_queues(sample) if is_fallback(queue)]
+    fallback = [queue for queue in busy_queues(sample) if is_fallback(queue, sample)]
     for name in ("queued", "in_drive"):
         total = sample.state.get(name, 0)
         listed = sum(getattr(queue, name) for queue in sample.queues + fallback)
@@ -218,12 +219,17 @@ def check_slices(sample: Sample) -> Iterator[str]:
 
 
 def check_events(sample: Sample) -> Iterator[str]:
-    """Each request of class BW counts one deadline, when it completes; each idle wait ends once."""
+    """Each request with a reservation counts one deadline, when it completes; each idle wait ends once.
+
+    The queues of control groups are of class BE.
+    """
     counters = Counter(sample.counters)
     counted = counters["bw_deadlines_met"] + counters["bw_deadlines_missed"]
-    done = counters["dispatched_BW"] - sum(queue.in_drive for queue in sample.queues if queue.cls == "BW")
+    classes = RESERVING if any(reservation.cgroup for reservation in sample.reservations) else RESERVING[:1]
+    done = sum(counters[f"dispatched_{cls}"] for cls in classes) - sum(
+        queue.in_drive for queue in sample.queues if queue.cls in classes)
     if counted > done:
-        yield f"{done} requests of class BW completed, but {counted} deadlines met or missed"
+        yield f"{done} requests of class {' and '.join(classes)} completed, but {counted} deadlines met or missed"
     if counters["idle_hits"] > counters["idle_waits"]:
         yield f"idle_waits {counters['idle_waits']}, but idle_hits {counters['idle_hits']}"
 
@@ -322,14 +328,11 @@ def category_of(kind: str, category: str) -> str:
 
 def spenders(sample: Sample) -> Iterator[str]:
     """The kind of each reservation: a process's own, a control group's used by a process, or without a process."""
-    without = iter([queue.sync for queue in sample.queues if queue.cls == "BW" and queue.pid == 0])
     for reservation in sample.reservations:
         if not reservation.cgroup:
             yield "process"
-        elif reservation.pid:
-            yield "group"
         else:
-            yield "group, shared" if next(without) else "group, writeback"
+            yield "group" if reservation.pid else "group, no process"
 
 
 def check_age(sample: Sample, history: History, bounds: Bounds) -> Iterator[str]:
