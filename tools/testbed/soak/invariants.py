@@ -94,13 +94,13 @@ class History:
 
         Requests are charged when they arrive. Parts of a bio have the deadline of the first: a
         bucket, or the rate for the delay. Requests that waited within the reservation while
-        others of the process were served add to that; the last of them may have been merged
-        with more. Tunables and rates may have been larger when the debt arose. A change of the
+        others of the process were served add to that, and one that is in the drive; the last
+        of them may have been merged with more. Tunables and rates may have been larger when the debt arose. A change of the
         rate converts a debt: the seconds stay the same, from the smallest rate to the largest.
         """
         rate = self.rates.get(pid, load.RATE_MAX)
         requests = self.waiting.get(pid, self.uring_requests)
-        waiting = requests * max(SMALLEST_REQUEST, self.seek_kb << 10) + LARGEST_REQUEST
+        waiting = requests * max(LARGEST_REQUEST, self.seek_kb << 10) + 2 * LARGEST_REQUEST
         times = max(1, -(-rate // (self.slowest.get(pid) or RATE_UNIT)))
         delay_ms = max((self.delays_ms[index] for index in self.delays.get(pid, ())), default=max(self.delays_ms))
         return -(rate * max(self.bucket_ms, delay_ms) // 1000) - waiting * times
@@ -225,11 +225,10 @@ def check_events(sample: Sample) -> Iterator[str]:
     """
     counters = Counter(sample.counters)
     counted = counters["bw_deadlines_met"] + counters["bw_deadlines_missed"]
-    classes = RESERVING if any(reservation.cgroup for reservation in sample.reservations) else RESERVING[:1]
-    done = sum(counters[f"dispatched_{cls}"] for cls in classes) - sum(
-        queue.in_drive for queue in sample.queues if queue.cls in classes)
+    done = sum(counters[f"dispatched_{cls}"] for cls in RESERVING) - sum(
+        queue.in_drive for queue in sample.queues if queue.cls in RESERVING)
     if counted > done:
-        yield f"{done} requests of class {' and '.join(classes)} completed, but {counted} deadlines met or missed"
+        yield f"{done} requests of classes BW and BE completed, but {counted} deadlines met or missed"
     if counters["idle_hits"] > counters["idle_waits"]:
         yield f"idle_waits {counters['idle_waits']}, but idle_hits {counters['idle_hits']}"
 
