@@ -92,11 +92,10 @@ class History:
     def least_tokens(self, pid: int) -> int:
         """The lowest value that the tokens of a process may have, in bytes (negative).
 
-        Requests are charged when they arrive. Parts of a bio have the deadline of the first: a
-        bucket, or the rate for the delay. Requests that waited within the reservation while
-        others of the process were served add to that, and one that is in the drive; the last
-        of them may have been merged with more. Tunables and rates may have been larger when the debt arose. A change of the
-        rate converts a debt: the seconds stay the same, from the smallest rate to the largest.
+        Requests are charged when they arrive. Parts of a bio have the deadline of the first: a bucket, or the rate
+        for the delay. Requests that wait add to that, and one that is in the drive; each may have been merged with
+        more. Tunables and rates may have been larger when the debt arose. A change of the rate converts a debt: the
+        seconds stay the same, from the smallest rate to the largest.
         """
         rate = self.rates.get(pid, load.RATE_MAX)
         requests = self.waiting.get(pid, self.uring_requests)
