@@ -60,7 +60,7 @@ SETTINGS = {**dict.fromkeys(("beside-realtime", "drive-priority", "fairness", "f
 # The others, and why a part of them shows nothing.
 LONG = {
     "competing-readers": "its expectations compare all runs: minutes",
-    "deadline-mix": "with a queue in the drive one read takes 130 ms where 125 are expected: its page of the evaluation",
+    "deadline-mix": "with a queue in the drive a read takes 130 ms, 125 are expected: its page of the evaluation",
     "crosscheck": "it is compared with fio in QEMU, by `lab crosscheck`",
     "group-beyond": "its expectations compare all runs: minutes",
     "idle-class": "beside 20 reads a second a backup has less than under mq-deadline: its page of the evaluation",
@@ -120,7 +120,8 @@ def test_cameras_lose_no_frame(kernel: Path, guests: uml.Guests, tmp_path: Path,
 def test_syncer_waits_no_longer_than_under_bfq(kernel: Path, guests: uml.Guests, tmp_path: Path, beside: str) -> None:
     """In the middle one of three moments; not the median beside both without a queue: its page of the evaluation."""
     cells = f"^(cfq|bfq) .* beside={beside} begin_ms=(0|300|600)$"
-    code, result = run(kernel, tmp_path, "syncer", "--cell", cells, "--duration", "60", "-j2", "--settings", "recommended")
+    code, result = run(kernel, tmp_path, "syncer", "--cell", cells, "--duration", "60", "-j2",
+                       "--settings", "recommended")
     assert code == 0
     for depth in (1, 32):
         for what in ("p50", "max") if (beside, depth) != ("both", 1) else ("max",):
