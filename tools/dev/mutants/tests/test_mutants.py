@@ -91,7 +91,7 @@ def test_bad_table_is_refused(tmp_path: Path, change: tuple[str, str], message: 
 
 
 def test_mutant_that_does_not_exist_is_refused() -> None:
-    assert [mutant.name for mutant in table.choose(MUTANTS, ["bw-debt-forgiven"])] == ["bw-debt-forgiven"]
+    assert [mutant.name for mutant in table.choose(MUTANTS, ["bw-deadline-order"])] == ["bw-deadline-order"]
     with pytest.raises(ToolError, match="no mutant other"):
         table.choose(MUTANTS, ["other"])
 
