@@ -385,14 +385,10 @@ def test_writeback_that_comes_has_nothing_to_catch_up(guests: uml.Guests, tmp_pa
     assert since.count(False) <= since.count(True) + 51 + 2
 
 
-def pausing_beside_idle(more: str = "") -> list[str]:
-    """A best-effort reader that reads every 50 ms, and one of the idle class without a pause."""
-    return [f"{READER} period_ns={50 * MS} {more} {at(0)}", f"{READER} ioprio={level_ioprio('idle', 4)} {at(1)}"]
-
-
 def test_idle_class_has_the_pauses_of_others(guests: uml.Guests, tmp_path: Path) -> None:
     """The best-effort reader leaves 48 of each 50 ms free, and after 20 reads all."""
-    best_effort, idle = run(guests, tmp_path, pausing_beside_idle("count=20"), ms=1000).streams
+    streams = [f"{READER} period_ns={50 * MS} count=20 {at(0)}", f"{READER} ioprio={level_ioprio('idle', 4)} {at(1)}"]
+    best_effort, idle = run(guests, tmp_path, streams, ms=1000).streams
     # the first best-effort read has been waited for, as its think time was unknown
     assert close(idle[0].end, 2 * COMMAND_NS + 8 * MS)
     assert len(idle) + len(best_effort) > 490

@@ -136,6 +136,12 @@ def git_out(cwd: Path, *args: str | Path) -> str:
     return git(cwd, *args).stdout.strip()
 
 
+def abort_am(linux: Path) -> None:
+    """End a git am that has failed, also one of mails that git cannot read, whose folder `am --abort` leaves."""
+    git(linux, "am", "--abort", check=False)
+    shutil.rmtree(linux / ".git/rebase-apply", ignore_errors=True)
+
+
 # Exported and applied patches must not depend on the user's own git configuration.
 PLAIN_GIT = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.base.cli import ToolError
 
-from .common import QUEUE_IDENT, Project, git, git_out
+from .common import QUEUE_IDENT, Project, abort_am, git, git_out
 from .findings import Finding, measured
 
 GROUPS = "tools/dev/queue/groups"
@@ -63,9 +62,7 @@ def am_problems(linux: Path, patches: Sequence[Path], below: str, branch: str) -
         if done.returncode:
             output = re.findall(r"^error: (?:patch failed: )?(.*)", done.stderr, re.M)
             failed = re.findall(r"^Patch failed at \d+ (.*)", done.stdout + done.stderr, re.M)
-            git(linux, "am", "--abort", check=False)
-            # of mails that it cannot read git leaves it
-            shutil.rmtree(linux / ".git/rebase-apply", ignore_errors=True)
+            abort_am(linux)
             return [": ".join(["git am", *failed, (output or (done.stderr or done.stdout).strip().splitlines()
                                                    or ["no message"])[0]])]
         count = int(git_out(linux, "rev-list", "--count", f"{below}..{branch}"))

@@ -22,6 +22,7 @@ from .common import (
     QUEUE_IDENT,
     NamedProgress,
     Project,
+    abort_am,
     disk_full,
     git,
     git_out,
@@ -195,8 +196,7 @@ def _repair(linux: Path, state: State) -> None:
         return
     (linux / ".git/index.lock").unlink(missing_ok=True)
     if (linux / ".git/rebase-apply").is_dir():
-        git(linux, "am", "--abort", check=False)
-        shutil.rmtree(linux / ".git/rebase-apply", ignore_errors=True)
+        abort_am(linux)
     git(linux, "reset", "-q", "--hard", state.updating_from)
     state.updating_from = ""
     state.save(linux)
@@ -211,7 +211,7 @@ def apply(project: Project, linux: Path, state: State, patches: Sequence[Path]) 
                    check=False, env=QUEUE_IDENT)
         if done.returncode:
             output = done.stdout + done.stderr
-            git(linux, "am", "--abort", check=False)
+            abort_am(linux)
             raise ToolError(disk_full(linux) if NO_SPACE in output
                              else explain_am(path, project.show(path), output))
         state.patches.append([path.name, sha256(path), git_out(linux, "rev-parse", "HEAD")])
