@@ -135,22 +135,23 @@ def test_syncer_waits_no_longer_than_under_bfq(kernel: Path, guests: uml.Guests,
 
 
 def test_recorder_that_has_reserved_waits_less(kernel: Path, guests: uml.Guests, tmp_path: Path) -> None:
-    """With io.bw it loses nothing. Its longest fsync is nowhere longer, and shorter by a quarter in the mean.
+    """With io.bw it loses nothing, and its longest fsync is shorter by a quarter in every run, with Linux's settings.
 
-    The longest of a run is one sample, and differs between kernels and machines.
+    The longest of a run is one sample. With six seeds it was between 0.2 and 0.6 of what it is without a reservation.
     """
     cells = r"^cfq( io.bw 500 ms)? depth\d+ filesystem=(ext4|xfs)"
-    code, result = run(kernel, tmp_path, "recorder-reserved", "--cell", cells, "-j2", "--settings", "recommended")
+    code, result = run(kernel, tmp_path, "recorder-reserved", "--cell", cells, "-j2", "--settings", "linux")
     assert code == 0
     longest: dict[str, dict[tuple[int, str], float]] = {"cfq": {}, "cfq io.bw 500 ms": {}}
     for cell in result["cells"]:
         cameras = [process for process in cell["processes"] if process["group"] == "camera"]
-        assert len(cameras) == 16 and sum(camera["lost"] for camera in cameras) == 0
+        lost = sum(camera["lost"] for camera in cameras)
+        assert len(cameras) == 16 and (lost == 0 or cell["config"] == "cfq")
         where = cell["depth"], cell["vary"]["filesystem"]
         longest[cell["config"]][where] = max(camera["latency_ns"]["max"] for camera in cameras)
     assert len(longest["cfq"]) == 4
     ratios = {where: longest["cfq io.bw 500 ms"][where] / without for where, without in longest["cfq"].items()}
-    assert max(ratios.values()) <= 1 and statistics.mean(ratios.values()) <= 0.75, ratios
+    assert max(ratios.values()) <= 0.75, ratios
 
 
 def test_every_picture_is_of_a_run() -> None:
