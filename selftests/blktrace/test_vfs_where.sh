@@ -8,7 +8,7 @@
 
 . "$(dirname "$0")/blktrace_common.sh"
 
-blktrace_need addpart delpart
+blktrace_need dd partx
 blktrace_device
 other=${BT_NAME}b
 
@@ -97,8 +97,12 @@ mkdir "$NULLB/$other" || blktrace_fail "cannot make a second device"
 for attr in size=64 memory_backed=1 power=1; do
 	echo "${attr#*=}" > "$NULLB/$other/${attr%%=*}"
 done
-addpart "/dev/$other" 1 2048 2048 || blktrace_fail "cannot add a partition"
-addpart "/dev/$other" 2 8192 2048 || blktrace_fail "cannot add a second partition"
+{
+	printf '\0\0\0\0\x83\0\0\0\0\x08\0\0\0\x08\0\0'
+	printf '\0\0\0\0\x83\0\0\0\0\x20\0\0\0\x08\0\0'
+} | dd of="/dev/$other" bs=1 seek=446 status=none
+printf '\x55\xaa' | dd of="/dev/$other" bs=1 seek=510 status=none
+partx -a "/dev/$other" || blktrace_fail "cannot add partitions"
 for n in 1 2; do
 	blktrace_wait_for [ -b "/dev/$other$n" ] || blktrace_fail "no /dev/$other$n"
 done
@@ -132,6 +136,5 @@ for name in outside second; do
 	found=$(blktrace_vfs_messages "$name")
 	[ -z "$found" ] || blktrace_fail "$name is in the trace of the partition: $found"
 done
-delpart "/dev/$other" 2
-delpart "/dev/$other" 1
+partx -d "/dev/$other"
 exit "$KSFT_PASS"

@@ -7,7 +7,7 @@
 
 . "$(dirname "$0")/cfq_common.sh"
 
-cfq_need addpart delpart dd find setpriv sync timeout
+cfq_need dd find head partx setpriv sync timeout
 cfq_need_ext4
 cfq_device rotational=1 completion_nsec=1000000
 cfq_need_debugfs
@@ -66,10 +66,18 @@ done
 refused "bps=1000000" "$inval"
 refused "0:0 bps=1000000" "No such device"
 # a partition is no device that requests wait for
-addpart "/dev/$CFQ_NAME" 1 2048 2048 || cfq_fail "no partition"
+{
+	head -c 446 /dev/zero
+	printf '\0\0\0\0\x83\0\0\0\0\x08\0\0\0\x08\0\0'
+	head -c 48 /dev/zero
+	printf '\x55\xaa'
+} > "$CFQ_TMP/table"
+# direct: whose page of the device is dirty first has all that is written back
+dd if="$CFQ_TMP/table" of="$CFQ_DEV" bs=512 oflag=direct status=none
+partx -a "$CFQ_DEV" || cfq_fail "no partition"
 part=("/sys/block/$CFQ_NAME/"*/partition)
 refused "$(cat "${part[0]%/*}/dev") bps=1000000" "No such device"
-delpart "/dev/$CFQ_NAME" 1 || cfq_fail "the partition stays"
+partx -d "$CFQ_DEV" || cfq_fail "the partition stays"
 taken "bps=1099511627776 delay=1000 burst=1" "bps=1099511627776 delay=1000 burst=1"
 taken "none" ""
 taken "none" ""

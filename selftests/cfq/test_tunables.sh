@@ -15,7 +15,7 @@ slice_async_rq		2	1	1000
 slice_idle_us		8000	0	1000000
 fifo_expire_sync_ms	125	1	100000
 fifo_expire_async_ms	250	1	100000
-prio_aging_ms		10000	100	1000000
+prio_aging_ms		1000	100	1000000
 bw_bucket_ms		3000	10	10000
 bw_seek_kb		64	0	1024
 bw_share_percent	95	10	100

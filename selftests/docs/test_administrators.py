@@ -104,7 +104,7 @@ def test_tunables_and_counters_of_the_page_exist() -> None:
 def test_defaults_of_the_page_are_those_of_the_scheduler() -> None:
     text = " ".join(PAGE.read_text().split())
     assert f"`bw_bucket_ms` of the rate ({defaults()['bw_bucket_ms']})" in text
-    assert defaults()["prio_aging_ms"] == "10000" and "for ten seconds (`prio_aging_ms`)" in text
+    assert defaults()["prio_aging_ms"] == "1000" and "for a second (`prio_aging_ms`)" in text
     delays = re.search(r"cfq_bw_delay_ms\[CFQ_NR_DELAYS\] = \{\s*([\d, ]+?),\s*\};", cfq())
     assert delays and f"`bw_delays_ms` ({delays.group(1).replace(',', '')})" in text
 

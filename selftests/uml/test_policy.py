@@ -403,8 +403,9 @@ def test_idle_class_has_a_request_each_time_that_it_has_waited_too_long(guests: 
     best_effort, idle = seen.streams
     assert len(best_effort) > 980
     assert 5 <= len(idle) <= 6
-    # at the end of the slice that runs then
-    assert all(300 * MS <= read.took < 400 * MS + 2 * COMMAND_NS + CLOCK_READS_NS for read in idle[:-1])
+    assert all(read.took >= 300 * MS for read in idle[:-1])
+    # in the slice that runs then, after one request of best effort at most, once the disk's time is known
+    assert all(read.took < 300 * MS + 2 * COMMAND_NS + CLOCK_READS_NS for read in idle[2:-1])
 
 
 def test_real_time_reader_keeps_the_disk_when_its_slice_is_over(guests: uml.Guests, tmp_path: Path) -> None:
@@ -421,24 +422,24 @@ def ended_by(ms: int, streams: list[list[Operation]]) -> list[int]:
 
 
 @pytest.mark.parametrize("share", [95, 10])
-def test_who_starves_behind_a_better_class_has_a_twentieth_of_the_time(
+def test_who_starves_behind_a_better_class_has_four_percent_of_the_time(
     guests: uml.Guests, tmp_path: Path, share: int
 ) -> None:
     """All that wait, not each a request now and then; the share beside reservations has no say in it.
 
-    In 4 s 200 ms, 100 commands.
+    In 3.5 s 140 ms, 35 commands of 2 ms with the way there and back.
     """
     streams = [f"{READER} ioprio={level_ioprio('rt', 4)} {at(0)}"]
     streams += [f"{READER} {at(1 + number % 15)}" for number in range(20)]
     tunables = {"prio_aging_ms": 500, "bw_share_percent": share}
     real_time, *best_effort = run(guests, tmp_path, streams, ms=4000, tunables=tunables).streams
-    assert 80 <= sum(ended_by(4000, best_effort)) <= 100
-    assert min(map(len, best_effort)) >= 2
-    assert len(real_time) > 0.94 * 2000
+    counts = ended_by(4000, best_effort)
+    assert 30 <= sum(counts) <= 40 and min(counts) >= 1
+    assert len(real_time) > 0.96 * 2000
 
 
 @pytest.mark.parametrize("kib", [16 * 1024, 128])
-def test_reservations_starving_behind_real_time_have_a_twentieth_of_the_time(
+def test_reservations_starving_behind_real_time_have_four_percent_of_the_time(
     guests: uml.Guests, tmp_path: Path, kib: int
 ) -> None:
     """Within what they have reserved as beyond it; best effort has as much beside them."""
@@ -447,8 +448,8 @@ def test_reservations_starving_behind_real_time_have_a_twentieth_of_the_time(
     streams += [f"{READER} {at(1 + number % 15)}" for number in range(20)]
     _, *others = run(guests, tmp_path, streams, ms=4000, tunables={"prio_aging_ms": 500}).streams
     counts = ended_by(4000, others)
-    assert 80 <= sum(counts[:20]) <= 100 and 80 <= sum(counts[20:]) <= 100
-    assert min(map(len, others)) >= 2
+    assert 30 <= sum(counts[:20]) <= 40 and 30 <= sum(counts[20:]) <= 40
+    assert min(counts) >= 1
 
 
 def test_who_has_asked_for_more_than_is_reserved_is_let_through_by_age(guests: uml.Guests, tmp_path: Path) -> None:
@@ -459,9 +460,9 @@ def test_who_has_asked_for_more_than_is_reserved_is_let_through_by_age(guests: u
     assert len(best_effort) > 0.9 * 2000
 
 
-@pytest.mark.parametrize(("aging_ms", "longest_ms"), [(100, 400), (100_000, 5000)])
-def test_who_stands_back_for_others_does_so_for_the_ageing_time(
-    guests: uml.Guests, tmp_path: Path, aging_ms: int, longest_ms: int
+@pytest.mark.parametrize("aging_ms", [100, 100_000])
+def test_who_stands_back_for_others_does_so_whatever_the_ageing_time(
+    guests: uml.Guests, tmp_path: Path, aging_ms: int
 ) -> None:
     """Thirty ask for a read every 50 ms, which is a fifth more than the disk can do: some are late, and stand back."""
     streams = [
@@ -470,7 +471,7 @@ def test_who_stands_back_for_others_does_so_for_the_ageing_time(
     ]
     seen = run(guests, tmp_path, streams, ms=4000, tunables={"prio_aging_ms": aging_ms}).streams
     longest = max(read.end - read.issue for stream in seen for read in stream) // MS
-    assert longest_ms / 4 < longest < longest_ms
+    assert 1250 < longest < 5000
 
 
 def test_debt_takes_the_drive_s_queue_from_nobody(guests: uml.Guests, tmp_path: Path) -> None:
@@ -513,8 +514,8 @@ def test_nobody_joins_real_time_requests_in_the_drive_but_by_age(guests: uml.Gue
     for others in (reserved, best_effort):
         assert 7 <= len(others) <= 8 and max(read.took for read in others) < 700 * MS
     tunables["bw_depth"] = 0
-    *_, reserved, _ = run(guests, tmp_path, streams, ms=4000, disk=disk, tunables=tunables).streams
-    assert len(reserved) >= 16
+    *_, joined, _ = run(guests, tmp_path, streams, ms=4000, disk=disk, tunables=tunables).streams
+    assert len(joined) > 1.5 * len(reserved)
 
 
 def test_deadline_that_is_due_ends_the_slice_of_another_reservation(guests: uml.Guests, tmp_path: Path) -> None:

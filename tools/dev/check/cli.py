@@ -46,6 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.list:
         print("\n".join(step.name for step in table))
         return 0
+    # what is built here is run by other users, too, in guests
+    os.umask(0o022)
     # what it starts in the background would ignore the signal that ends it
     cli.heed_interrupts()
     return cli.run("check", lambda: check(args))

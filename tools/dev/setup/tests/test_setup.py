@@ -18,7 +18,7 @@ EVERYWHERE = {"git", "gcc", "make", "flex", "bison", "bc", "perl", "ccache", "xz
 PROGRAMS = {
     "run": {"qemu-system-x86_64", "fio"},
     "bench": {"qemu-system-x86_64", "pahole", "rsync", "bsdtar", "pkg-config"},
-    "test": {"qemu-system-x86_64", "fio", "patch", "quilt", "sparse", "blktrace", "pkg-config", "setfacl",
+    "test": {"qemu-system-x86_64", "fio", "patch", "quilt", "sparse", "blktrace", "pkg-config", "setfacl", "ip",
              "mkfs.ext4", "mkfs.f2fs", "mkfs.xfs", "mkfs.btrfs", "chromium", "node", "npm", "pahole", "rsync",
              "podman", "crun", "dockerd", "docker"},
     "blktests": {"qemu-system-x86_64", "fio", "blktrace", "mkfs.ext4", "mkfs.f2fs", "mkfs.xfs", "mkfs.btrfs", "pahole",
