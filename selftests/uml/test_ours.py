@@ -67,6 +67,8 @@ LONG = {
     "mixed-load": "its expectations compare all runs: minutes",
     "mixed-load-buffered": "with read-ahead mq-deadline is before cfq in throughput: its page of the evaluation",
     "mixed-load-held": "its expectations compare all runs: minutes",
+    "page-lock": "a second for the longest read is not reached: its page of the evaluation",
+    "realtime-reader": "95% for class RT are missed by a hair: its page of the evaluation",
     "patience": "10 MiB/s for best effort are not reached: its page of the evaluation",
     "over-provisioning": "its expectations compare all runs: minutes",
     "reader-or-writer": "two fifths for the reader are not reached: its page of the evaluation",
