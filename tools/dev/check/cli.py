@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tools.base import cli, text
 from tools.base.files import write_whole
+from tools.testbed.vm import surroundings
 
 from .counting import Count
 from .running import Row, run_lanes
@@ -47,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("\n".join(step.name for step in table))
         return 0
     # what is built here is run by other users, too, in guests
-    os.umask(0o022)
+    os.umask(surroundings.UMASK)
     # what it starts in the background would ignore the signal that ends it
     cli.heed_interrupts()
     return cli.run("check", lambda: check(args))
