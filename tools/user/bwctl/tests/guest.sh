@@ -20,7 +20,7 @@ queue=/sys/block/$disk/queue
 
 work=$(mktemp -d) || exit 2
 chmod 755 "$work" # other users run the copy
-cp "$program" "$work/bwctl"
+install -m 755 "$program" "$work/bwctl"
 bwctl=$work/bwctl
 failed=0
 reader='' sleeper=''

@@ -70,19 +70,17 @@ def test_attributes_and_acls_are_kept(tool: Run, tmp_path: Path) -> None:
 
 
 def test_acls_of_where_a_copy_comes_to_are_not_its_own(tool: Run, tmp_path: Path) -> None:
-    """As with cp -a: of the folder that it is in, and of folders that were there."""
+    """Those of the folder that it is in, and of folders that were there. cp -a of coreutils 9.7 keeps them."""
     make_attributes(tmp_path / "tree")
     (tmp_path / "tree/sub").mkdir()
     (tmp_path / "tree/sub/file").write_bytes(b"text")
     os.mkfifo(tmp_path / "tree/fifo")
-    places = [tmp_path / path for path in ("ours", "models", "ours/tree", "ours/tree/sub")]
+    places = [tmp_path / path for path in ("ours", "ours/tree", "ours/tree/sub")]
     for path in places:
         path.mkdir()
     if not can_set_acls(places):
         pytest.skip("no setfacl, or the file system has no ACLs")
-    subprocess.run(["cp", "-a", "tree", "models"], cwd=tmp_path, check=True)
     assert tool("qcp", "-r", "tree", "ours").code == 0
-    assert fingerprint(tmp_path / "models/tree") == fingerprint(tmp_path / "tree")
     assert fingerprint(tmp_path / "ours/tree") == fingerprint(tmp_path / "tree")
 
 
