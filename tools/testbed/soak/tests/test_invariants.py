@@ -196,6 +196,13 @@ def test_debt_of_a_thread_may_be_that_of_any_process_with_io_uring() -> None:
     assert check_text(events() + uring + more)[1] is None
 
 
+def test_process_that_stops_may_write_the_pages_of_all() -> None:
+    broken = changed(("tokens -288790", "tokens -5242881"))
+    stop = "@event 22302640 rot1 stop pid 31\n"
+    assert check_text(events() + broken)[1] is not None
+    assert check_text(events() + stop + broken)[1] is None
+
+
 def of_group(cgroup: int, tokens: int, deadline_us: int = 30000) -> str:
     """Process 31 spends what a group reserves: 1 MiB/s, 50 ms, 256 KiB."""
     return changed(
