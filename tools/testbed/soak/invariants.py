@@ -67,8 +67,6 @@ class History:
     waiting: dict[int, int] = field(default_factory=dict)
     # The same for the threads of io_uring, which the kernel starts: the largest of all workers that use it.
     uring_requests: int = 1
-    # Processes that were told to stop.
-    stopped: set[int] = field(default_factory=set)
     # The indexes of the delays that each process has asked for.
     delays: dict[int, set[int]] = field(default_factory=dict)
     # When a scheduler without a latency bound was last replaced, in ns; infinite while it is set.
@@ -250,9 +248,6 @@ def check_slack(sample: Sample) -> Iterator[str]:
 
 def check_tokens(sample: Sample, history: History) -> Iterator[str]:
     for reservation in sample.reservations:
-        # The last process to close a device writes all its dirty pages.
-        if not reservation.cgroup and reservation.pid in history.stopped:
-            continue
         least = (history.least_tokens_of_group(reservation.cgroup) if reservation.cgroup
                  else history.least_tokens(reservation.pid))
         yield from check_reservation(reservation, least)
@@ -422,9 +417,9 @@ class Checker:
                 if kind == "uring":
                     history.uring_requests = max(history.uring_requests, int(requests))
                 history.has_reservation(int(pid), int(ioprio, 16), mixed == "1")
-                history.stopped.discard(int(pid))
             case ["stop", "pid", pid]:
-                history.stopped.add(int(pid))
+                # the last process to close a device writes all its dirty pages
+                history.waiting[int(pid)] = TAGS
             case ["ioprio", "pid", pid, ioprio]:
                 history.has_reservation(int(pid), int(ioprio, 16))
             case ["line", cgroup, *words]:

@@ -201,6 +201,10 @@ def test_process_that_stops_may_write_the_pages_of_all() -> None:
     stop = "@event 22302640 rot1 stop pid 31\n"
     assert check_text(events() + broken)[1] is not None
     assert check_text(events() + stop + broken)[1] is None
+    # a bucket of 3 s, all 256 tags, and two requests more, of 512 KiB each
+    most = changed(("tokens -288790", "tokens -138412032"))
+    assert check_text(events() + stop + most)[1] is None
+    assert check_text(events() + stop + most.replace("tokens -138412032", "tokens -138412033"))[1] is not None
 
 
 def of_group(cgroup: int, tokens: int, deadline_us: int = 30000) -> str:
