@@ -375,6 +375,15 @@ def test_who_comes_has_nothing_to_catch_up(guests: uml.Guests, tmp_path: Path) -
     assert abs(since[0] - since[1]) <= 52
 
 
+def test_processes_that_come_all_the_time_leave_others_their_share(guests: uml.Guests, tmp_path: Path) -> None:
+    """Twenty processes a second read for a tenth of a second each, twice what the disk can do; one has been there."""
+    streams = [f"{READER} {at(0)}"]
+    streams += [f"{READER} count=50 start_ns={(100 + 50 * n) * MS} {at(1 + n % 7)}" for n in range(58)]
+    seen = run(guests, tmp_path, streams, ms=3000)
+    # ten more of them wait after each second, so an equal share is ln(31) / 10 of a second, 170 commands
+    assert len(seen.streams[0]) >= 130
+
+
 def test_writeback_that_comes_has_nothing_to_catch_up(guests: uml.Guests, tmp_path: Path) -> None:
     """A reader has had the disk for two seconds; from then on writeback has no more of it."""
     writer = f"stream write=1 random=1 size=4096 seed=1 start_ns={2000 * MS} {at(1, GIB)}"
