@@ -7,7 +7,10 @@ import hashlib
 import re
 import subprocess
 import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -86,6 +89,43 @@ def test_what_boots_kernels_is_pinned_as_all_is() -> None:
     run, everything = pins("requirements-run.txt"), pins("requirements.txt")
     assert 1 <= len(run) < len(everything) and all(everything.values())
     assert run == {name: everything[name] for name in run}
+
+
+def load_pin() -> ModuleType:
+    loader = SourceFileLoader("pin", str(SETUP / "pin"))
+    spec = spec_from_loader("pin", loader)
+    assert spec
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(("wheel", "fits"), [
+    ("b4-0.16.0-py3-none-any.whl", True), ("six-1.17-py2.py3-none-any.whl", True),
+    ("ruff-0.1-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl", True),
+    ("msgspec-0.2-cp313-cp313-manylinux_2_17_x86_64.whl", True), ("mypy-1.0-cp39-abi3-linux_x86_64.whl", True),
+    ("mypy-1.0-cp312-abi3-linux_x86_64.whl", True), ("mypy-1.0-cp310-cp310-linux_x86_64.whl", False),
+    ("mypy-1.0-cp313-cp313t-linux_x86_64.whl", False), ("mypy-1.0-cp313-cp313-macosx_11_0_x86_64.whl", False),
+    ("mypy-1.0-cp313-cp313-musllinux_1_2_x86_64.whl", False), ("mypy-1.0-cp313-cp313-linux_aarch64.whl", False)])
+def test_only_wheels_for_debian_on_x86_64_are_pinned(wheel: str, fits: bool) -> None:
+    assert load_pin().fits(wheel) == fits
+
+
+def test_pin_keeps_versions_and_order_and_asks_for_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    pin = load_pin()
+    monkeypatch.setattr(pin, "hashes", lambda _index, name, version: [f"{name}-{version}-a", "b"])
+    before = ("# Pinned.\none==1.0 \\\n    --hash=sha256:x \\\n    --hash=sha256:y\n    # via two\n"
+              "two==2.0.post1 \\\n    --hash=sha256:z\n")
+    assert list(pin.pinned(before, "")) == [
+        "# Pinned.", "one==1.0 \\\n    --hash=sha256:one-1.0-a \\\n    --hash=sha256:b",
+        "two==2.0.post1 \\\n    --hash=sha256:two-2.0.post1-a \\\n    --hash=sha256:b"]
+
+
+def test_a_package_without_a_file_that_fits_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    pin = load_pin()
+    monkeypatch.setattr(pin, "hashes", lambda *_of: [])
+    with pytest.raises(SystemExit, match="pin: no file of one==1.0 fits"):
+        list(pin.pinned("one==1.0\n", "index"))
 
 
 def venv(root: Path, *arguments: str) -> str:
