@@ -65,7 +65,7 @@ check-all: setup-test venv ## run all tests with all amounts, also on other Debi
 
 ##@ Change
 
-tree: setup-run ## make build/linux: the pristine base and one commit a patch
+tree: setup-run ## make build/linux: the unpatched base and one commit for each patch
 	@$(QUEUE) tree
 
 export: ## write patches/, series and the mirrored files from build/linux
@@ -91,7 +91,7 @@ venv: setup-test ## make build/venv, the pinned Python packages of make check
 venv-run: setup-run
 	@tools/dev/setup/venv run
 
-fetch: setup-run ## get the pristine source into the cache (REFRESH=1: look for a newer one)
+fetch: setup-run ## download the unpatched source into the cache (REFRESH=1: look for a newer one)
 	@$(QUEUE) fetch $(if $(REFRESH),--refresh)
 
 clean: ## remove build/, unless it has work that is not exported (FORCE=1: even then)
@@ -120,7 +120,7 @@ evaluation: setup-run venv ## run every scenario and record the results; what is
 pages: venv ## write evaluation.md, the numbers in guides, and all pages and plots (build/pages) from committed results
 	@tools/testbed/lab/lab pages
 
-bench: setup-bench venv-run ## report instructions per I/O for each scheduler (BENCH_ARGS: see tools/dev/bench/bench cost --help)
+bench: setup-bench venv-run ## instructions per I/O under each scheduler (BENCH_ARGS: see tools/dev/bench/bench cost --help)
 	@$(QUEUE) kernel
 	@tools/dev/bench/bench cost $(BENCH_ARGS)
 
@@ -132,7 +132,7 @@ matrix: setup-run venv ## claims over settings, tags, depths, disks and seeds: t
 	@$(QUEUE) uml
 	@tools/testbed/lab/lab matrix --all -j$(or $(JOBS),2) $(MATRIX_ARGS)
 
-hunt: setup-run venv ## an hour of loads drawn at random: which break a promise, or are far better elsewhere? (SEED=N, HUNT_ARGS)
+hunt: setup-run venv ## an hour of random loads: which break a promise, or do far better under another scheduler? (SEED=N, HUNT_ARGS)
 	@$(QUEUE) uml
 	@tools/testbed/lab/lab hunt --runs 100000 --minutes 60 -j$(or $(JOBS),2) $(if $(SEED),--seed $(SEED)) $(HUNT_ARGS)
 
@@ -147,7 +147,7 @@ stress: setup-test venv ## 20 minutes of everything at once in QEMU, data verifi
 coverage: setup-test venv ## which lines and branches the tests run (COVERAGE_ARGS: see tools/dev/coverage/coverage --help)
 	@tools/dev/coverage/coverage $(COVERAGE_ARGS)
 
-mutants: setup-test venv ## plant small faults one by one: does a test hear each? (MUTANTS_ARGS: see tools/dev/mutants/mutants --help)
+mutants: setup-test venv ## make small faults one by one: which does no test detect? (MUTANTS_ARGS: see tools/dev/mutants/mutants --help)
 	@tools/dev/mutants/mutants $(MUTANTS_ARGS)
 
 unchanged: setup-run venv-run ## is every scenario without a reservation the same with and without the BW class? (UNCHANGED_ARGS)
@@ -159,7 +159,7 @@ blktests: setup-blktests ## the kernel's own block tests under cfq, bfq and mq-d
 	@$(QUEUE) kernel --flavour blktests
 	@selftests/blktests/run $(BLKTESTS_ARGS)
 
-reproducers: setup-test venv ## are the bugs that patches mend in the pristine kernel, and not in the patched? (ONLY=A,B)
+reproducers: setup-test venv ## are the bugs that patches fix in the unpatched kernel, and not in the patched one? (ONLY=A,B)
 	@$(QUEUE) kernel --flavour fixes
 	@$(QUEUE) kernel --flavour fixes --base
 	@PYTHONPATH=. build/venv/bin/python -P -m selftests.fixes.reproduce $(if $(ONLY),--only $(ONLY))

@@ -3,23 +3,19 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
 
-from tools.base.paths import ROOT
+from tools.dev.queue.kselftests import write_added
 
 
 @cache
 def new_file(name: str) -> str:
     """The text of a file that the patches add; @name: path in the kernel tree."""
     with tempfile.TemporaryDirectory() as folder:
-        for path in sorted((ROOT / "patches").glob("*.patch")):
-            subprocess.run(["git", "apply", f"--include={name}", path], cwd=folder, check=True,
-                           env={**os.environ, "GIT_CEILING_DIRECTORIES": str(Path(folder).parent)})
+        write_added(Path(folder), [name])
         return (Path(folder) / name).read_text()
 
 

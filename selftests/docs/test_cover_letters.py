@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from tools.base.paths import ROOT
-from tools.testbed.lab.cli.running import record_of
-from tools.testbed.lab.model.catalog import find_scenario
+from tools.testbed.lab.model.catalog import find_scenario, record_of
 from tools.testbed.lab.report import result_tables
 from tools.testbed.lab.run import figures as records
 

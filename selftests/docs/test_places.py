@@ -7,25 +7,26 @@ import re
 
 import pytest
 
-from selftests.docs.added_files import attributes, disk_attributes
+from selftests.docs.added_files import attributes, disk_attributes, new_file
 from selftests.uml.test_ours import LONG, SHOWN
 from tools.base.paths import ROOT
 from tools.dev.stress import knobs
-from tools.testbed.lab.cli.running import RECORDS
 from tools.testbed.lab.model import catalog
+from tools.testbed.lab.model.catalog import RECORDS
 from tools.testbed.lab.report import documents, evaluation
 from tools.testbed.soak import load
 
 
 def words(path: str, pattern: str) -> set[str]:
-    return set(re.findall(pattern, (ROOT / path).read_text(), re.MULTILINE))
+    text = (ROOT / path).read_text() if (ROOT / path).is_file() else new_file(path)
+    return set(re.findall(pattern, text, re.MULTILINE))
 
 
 # The files that list the tunables of cfq, and a pattern for their names.
 TUNABLES = {
     "Documentation/block/cfq-iosched.rst": r"^(\w+) {2,}\S.* {2,}\S",
     "Documentation/ABI/testing/sysfs-block-cfq": r"^What:\s+/sys/block/<disk>/queue/iosched/(\w+)$",
-    "selftests/cfq/test_tunables.sh": r"(?:^|iosched/)([a-z]+_\w+)\b",
+    "tools/testing/selftests/cfq/test_tunables.sh": r"(?:^|iosched/)([a-z]+_\w+)\b",
     "selftests/vm/guest/fuzz.c": r'FILE_OF\("(\w+)"',
 }
 

@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,7 @@ from tools.base.paths import BUILD, ROOT
 from tools.dev.check.seed import seed
 from tools.dev.check.skips import MAY_SKIP
 from tools.dev.queue.common import locked
-from tools.dev.queue.kselftests import KSELFTESTS
+from tools.dev.queue.kselftests import BELOW, KSELFTESTS, extract
 from tools.testbed.vm import (
     Result,
     VMError,
@@ -129,7 +130,7 @@ def build_tools() -> None:
     """The programs that the guest uses."""
     light_fio()
     build_bwctl()
-    for source in (kselftest_folder() / "cfq_request.c", GUEST / "ending_readers.c",
+    for source in (linux() / BELOW / "cfq/cfq_request.c", GUEST / "ending_readers.c",
                    GUEST / "failing_writer.c", GUEST / "fuzz.c"):
         build_static(source, ROOT / "build/vm")
 
@@ -223,8 +224,10 @@ STAMP = re.compile(r"^(\d+) (.*)$")
 def kselftests() -> dict[str, str]:
     """The kselftests of the queue, as their Makefiles name them, with the target of each."""
     found: dict[str, str] = {}
-    for target in KSELFTESTS:
-        text = (kselftest_folder(target) / "Makefile").read_text()
+    with tempfile.TemporaryDirectory() as folder:
+        patched = extract(Path(folder))
+        makefiles = {target: (patched / target / "Makefile").read_text() for target in KSELFTESTS}
+    for target, text in makefiles.items():
         for test in re.findall(r"^TEST_PROGS\s*[:+]?=\s*(\S+)", text, re.MULTILINE):
             if test in found:
                 raise ValueError(f"{test} is a test of {found[test]} and of {target}: a log would not tell them apart")
@@ -235,11 +238,6 @@ def kselftests() -> dict[str, str]:
 def linux() -> Path:
     """The kernel tree whose tools/testing/selftests is used."""
     return Path(os.environ.get("VM_LINUX") or ROOT / "build/linux")
-
-
-def kselftest_folder(name: str = "cfq") -> Path:
-    mirror = ROOT / "selftests" / name
-    return mirror if mirror.is_dir() else linux() / "tools/testing/selftests" / name
 
 
 def kernel_headers() -> str:
@@ -258,7 +256,7 @@ def run_kselftests(names: Sequence[str], flavour: str, out: Path, timeout: float
     """Install the queue's targets for the guest and run some of their tests there."""
     installed = out / "kselftest"
     done = subprocess.run(
-        ["make", "-s", "-C", str(linux() / "tools/testing/selftests"), f"TARGETS={' '.join(KSELFTESTS)}",
+        ["make", "-s", "-C", str(linux() / BELOW), f"TARGETS={' '.join(KSELFTESTS)}",
          f"O={out / 'kselftest-build'}", f"KSFT_INSTALL_PATH={installed}",
          f"KHDR_INCLUDES={kernel_headers()}", "install"],
         check=False, capture_output=True, text=True)

@@ -10,6 +10,7 @@ from typing import Any
 from .cli import EXIT_USAGE, ToolError
 
 FORMATS = ("svg", "png")
+COLOURS = 48
 
 
 def check_name(path: Path) -> None:
@@ -38,4 +39,14 @@ def drawn(pyplot: Any, figure: Any, path: Path, **more: Any) -> bytes:
     data = io.BytesIO()
     figure.savefig(data, format=path.suffix[1:], metadata=metadata, dpi=110, **more)
     pyplot.close(figure)
-    return data.getvalue()
+    return few_colours(data.getvalue()) if path.suffix == ".png" else data.getvalue()
+
+
+def few_colours(png: bytes) -> bytes:
+    """The same picture with at most COLOURS colours, which make a small file."""
+    from PIL import Image
+
+    small = io.BytesIO()
+    with Image.open(io.BytesIO(png)) as image:
+        image.convert("RGB").quantize(COLOURS).save(small, format="PNG", optimize=True)
+    return small.getvalue()

@@ -41,9 +41,10 @@ LATER = {
     "bandwidth": "its messages are being rewritten, together with the code",
 }
 # The project's documents that a program writes: their words are in its source.
-GENERATED = ("evaluation.md", "apex.md", "coverage.md", "blktests.md", "disk-validation.md", "scenarios.md")
+GENERATED = ("apex.md", "coverage.md", "blktests.md", "disk-validation.md", "scenarios.md")
 SCENARIO_TEXTS = ("title", "about", "must_show", "differences", "says", "caption")
 
+_LITERAL = re.compile(r"``[^`]*``")
 _CODE = re.compile(r"`[^`\n]*`|<!--.*?-->")
 _FILLED = re.compile(r"<!--\{\{.*?<!---->", re.DOTALL)
 _REFERENCE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
@@ -83,6 +84,11 @@ def of_markdown(text: str) -> str:
     return "\n".join(lines)
 
 
+def without_tables(text: str) -> str:
+    """The prose of the evaluation: its tables have the texts of the scenarios, which are checked there."""
+    return "\n".join("" if line.startswith("|") else line for line in of_markdown(text).splitlines())
+
+
 def of_message(text: str) -> str:
     """The subject and message of a patch, line by line: no other headers, trailers or quoted commits."""
     lines, head = [], True
@@ -96,6 +102,30 @@ def of_message(text: str) -> str:
         else:
             lines.append("" if _TRAILER.fullmatch(line) or line.startswith(("    ", "\t")) else line)
     return "\n".join(lines)
+
+
+def of_added(text: str) -> str:
+    """The comments and documents that a patch adds, line by line."""
+    lines, name, comment = [], "", False
+    for line in text.splitlines():
+        if line.startswith("+++ "):
+            name, comment = line, False
+        added = line[1:] if line.startswith("+") and not line.startswith("+++ ") else ""
+        if name.endswith((".c", ".h")):
+            comment = comment or "/*" in added
+            _, begun, rest = added.partition("/*")
+            lines.append((rest if begun else added).partition("*/")[0] if comment else "")
+            comment = comment and "*/" not in added
+        elif name.endswith(".sh"):
+            lines.append(added if added.lstrip().startswith("# ") else "")
+        else:
+            lines.append(_LITERAL.sub("-", added) if "Documentation/" in name else "")
+    return "\n".join(lines)
+
+
+def of_help(text: str) -> str:
+    """What `make help` prints, line by line."""
+    return "\n".join(line.partition("##")[2] for line in text.splitlines())
 
 
 def of_scenario(text: str) -> str:
@@ -124,6 +154,7 @@ def texts(root: Path) -> dict[str, str]:
         (root / folder).glob("*.md" if folder.startswith("D") else "**/*.md")) if path.name not in GENERATED]
     pages.append(root / "README.md")
     found: dict[Path, Callable[[str], str]] = dict.fromkeys(pages, of_markdown)
+    found |= {path: without_tables for path in pages if path.name == "evaluation.md"}
     patches = sorted((root / "patches").glob("*.patch"))
     for name, group in read_groups(project, patches).items():
         if name not in LATER:
@@ -131,6 +162,15 @@ def texts(root: Path) -> dict[str, str]:
             if letter(project, name).is_file():
                 found[letter(project, name)] = of_message
     found |= dict.fromkeys(sorted((root / "tools/testbed/lab/scenarios").rglob("*.toml")), of_scenario)
+    return {str(path.relative_to(root)): prose(path.read_text()) for path, prose in found.items()}
+
+
+def beside(root: Path) -> dict[str, str]:
+    """Prose whose sentences are not counted: comments and documents in patches, and the help of make."""
+    project = Project(root, root / "build", root)
+    groups = read_groups(project, sorted((root / "patches").glob("*.patch")))
+    found = {patch: of_added for name, group in groups.items() if name not in LATER for patch in group.patches}
+    found[root / "Makefile"] = of_help
     return {str(path.relative_to(root)): prose(path.read_text()) for path, prose in found.items()}
 
 
@@ -211,6 +251,8 @@ def command(args: argparse.Namespace) -> int:
     if args.file:
         prose = {path: prose[path] for path in args.file}
     lines = report(prose, [] if args.file else listed(), args.all)
+    if not args.file:
+        lines += map(str, findings({path: without(text, names) for path, text in beside(ROOT).items()}))
     long = [(path, *sentence) for path, text in prose.items() for sentence in long_sentences(text)]
     print("".join(f"{line}\n" for line in lines), end="")
     if args.file:

@@ -18,7 +18,8 @@ WINGS = ("user", "testbed", "dev")
 LIKE = "desktop-7200"
 SCENARIOS = Path("tools/testbed/lab/scenarios")
 DISKS = Path("configs/disks")
-KSELFTESTS = Path("build/linux/tools/testing/selftests/cfq")
+LINUX = Path("build/linux")
+KSELFTESTS = LINUX / "tools/testing/selftests/cfq"
 
 DASHED = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 DISK = re.compile(r"[a-z][a-z0-9]*([-.][a-z0-9]+)*")

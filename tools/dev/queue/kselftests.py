@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Checks the shell scripts of the kselftests at one commit: syntax, and that all called functions exist."""
+"""The kselftests of the queue: writes them to a folder, and checks their shell scripts at one commit.
+
+usage: python3 -m tools.dev.queue.kselftests FOLDER    write those of patches/ below FOLDER
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+
+from tools.base.paths import ROOT
 
 from .common import git_out, run
 
@@ -13,6 +21,19 @@ from .common import git_out, run
 KSELFTESTS = ("blktrace", "cfq", "null_blk")
 BELOW = "tools/testing/selftests"
 COMMENT = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
+
+
+def write_added(folder: Path, names: Sequence[str]) -> None:
+    """Write files that the patches add below @folder, which may lie in a checkout. @names: patterns of git apply."""
+    folder.mkdir(parents=True, exist_ok=True)
+    run(["git", "apply", *(f"--include={name}" for name in names), *sorted((ROOT / "patches").glob("[0-9]*.patch"))],
+        cwd=folder, env=os.environ | {"GIT_CEILING_DIRECTORIES": str(folder.resolve().parent)})
+
+
+def extract(folder: Path) -> Path:
+    """Write the kselftests of the patches below @folder; the folder of their targets."""
+    write_added(folder, [f"{BELOW}/{name}/*" for name in KSELFTESTS])
+    return folder / BELOW
 
 
 def shell_problems(linux: Path, commit: str) -> list[str]:
@@ -38,3 +59,7 @@ def folder_problems(linux: Path, commit: str, folder: str) -> list[str]:
         wrong += [f"{name}: {call}() is not defined"
                   for call in sorted(calls - files - common - set(defined.findall(text)))]
     return wrong
+
+
+if __name__ == "__main__":
+    print(extract(Path(sys.argv[1])))

@@ -30,7 +30,6 @@ from .common import (
     need_space,
     say,
 )
-from .kselftests import KSELFTESTS
 from .source import Base, fetch
 
 STATE = Path(".git/queue-state.json")
@@ -316,7 +315,6 @@ def _write_patches(project: Project, new: Sequence[Path]) -> int:
 
 # --- mirrored files --------------------------------------------------------------
 
-SELFTESTS = "tools/testing/selftests/"
 SNIPPET = "MAINTAINERS-snippet"
 
 
@@ -327,14 +325,11 @@ def mirrored(linux: Path, commit: str) -> dict[str, tuple[int, bytes]]:
     """
     found: dict[str, tuple[int, bytes]] = {}
     listing = git_out(linux, "diff", "--raw", "-z", "--no-renames", "--no-abbrev",
-                      "--diff-filter=A", "base", commit, "--", "Documentation",
-                      *(f"{SELFTESTS}{name}/" for name in KSELFTESTS))
+                      "--diff-filter=A", "base", commit, "--", "Documentation")
     fields = listing.split("\0")
     for meta, path in zip(fields[::2], fields[1::2], strict=False):
         _, mode, _, blob, _ = meta.split()
-        target = path if path.startswith("Documentation/") else \
-            "selftests/" + path.removeprefix(SELFTESTS)
-        found[target] = (0o755 if mode == "100755" else 0o644, _blob(linux, blob))
+        found[path] = (0o755 if mode == "100755" else 0o644, _blob(linux, blob))
     if snippet := maintainers_snippet(linux, commit):
         found[SNIPPET] = (0o644, snippet.encode())
     return found
@@ -368,12 +363,10 @@ def _entries(text: str) -> list[str]:
 def mirror_here(project: Project) -> set[str]:
     """The mirrored files of the checkout."""
     found = set()
-    for top in ("Documentation", *(f"selftests/{name}" for name in KSELFTESTS)):
-        for path in (project.root / top).rglob("*"):
-            relative = str(path.relative_to(project.root))
-            if path.is_file() and not relative.startswith("Documentation/queue/") \
-                    and "__pycache__" not in relative:
-                found.add(relative)
+    for path in (project.root / "Documentation").rglob("*"):
+        relative = str(path.relative_to(project.root))
+        if path.is_file() and not relative.startswith("Documentation/queue/"):
+            found.add(relative)
     if (project.root / SNIPPET).is_file():
         found.add(SNIPPET)
     return found

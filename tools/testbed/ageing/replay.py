@@ -87,7 +87,7 @@ class Journal:
         if found.identity != identity:
             others = ", ".join(key for key in identity if identity[key] != found.identity.get(key))
             raise ToolError(f"{path} is of another replay ({others} differ): use the same arguments, "
-                            "another --journal, or remove it to begin anew", EXIT_USAGE)
+                            "another --journal, or remove it to start over", EXIT_USAGE)
         return found
 
     def save(self) -> None:
@@ -110,7 +110,7 @@ class Replay:
         there = sorted({entry.name for entry in folder.iterdir()} - FROM_MKFS)
         if self.journal.done and not there:
             raise ToolError(f"{folder} is empty, but {self.journal.path} has finished steps: mount the file system, "
-                            "or remove the journal to begin anew", EXIT_USAGE)
+                            "or remove the journal to start over", EXIT_USAGE)
         if not self.journal.begun:
             if there:
                 raise ToolError(f"{folder} is not empty ({there[0]}): use a new file system",

@@ -171,7 +171,7 @@ def qemu_version() -> tuple[int, int]:
     told = subprocess.run(["qemu-system-x86_64", "--version"], check=False, capture_output=True, text=True).stdout
     found = re.search(r"version (\d+)\.(\d+)", told)
     if not found:
-        raise VMError(f"qemu-system-x86_64 --version says nothing of a version: {told.strip()[:80]}")
+        raise VMError(f"qemu-system-x86_64 --version prints no version: {told.strip()[:80]}")
     return int(found[1]), int(found[2])
 
 

@@ -3,7 +3,7 @@
 # null_blk as a rotating disk: data, faults, several hardware queues, removal.
 # What it computes is tested by KUnit and in virtual time; here it is that
 # requests are neither lost nor ended twice, under lockdep and KASAN. The attributes, and
-# removal while destaging, are the kselftests' part (selftests/null_blk).
+# removal while destaging, are the kselftests' part (tools/testing/selftests/null_blk).
 #
 # shellcheck shell=bash
 

@@ -19,6 +19,7 @@ from tools.dev.check.counting import Count
 from tools.dev.check.running import Kernels, Row
 from tools.dev.check.skips import MAY_SKIP
 from tools.dev.check.steps import Step
+from tools.dev.queue import kselftests
 
 
 def test_kunit_counts_cases_in_groups_of_groups(tmp_path: Path) -> None:
@@ -114,9 +115,10 @@ def test_a_test_that_was_skipped_and_failed_afterwards_has_failed(tmp_path: Path
 
 
 @pytest.mark.parametrize("reason", MAY_SKIP)
-def test_a_reason_for_which_a_test_may_be_skipped_is_one_that_a_test_has(reason: str) -> None:
+def test_a_reason_for_which_a_test_may_be_skipped_is_one_that_a_test_has(reason: str, tmp_path: Path) -> None:
     tests = [path for tests in steps.test_folders() if tests.parent.name != "check" for path in tests.glob("*.py")]
     tests += [path for kind in ("py", "sh") for path in (ROOT / "selftests").rglob(f"*.{kind}")]
+    tests += kselftests.extract(tmp_path).rglob("*.sh")
     assert any(f'"{reason}"' in path.read_text() for path in tests)
 
 

@@ -68,6 +68,48 @@ def test_prose_of_a_patch_is_its_subject_and_message() -> None:
     assert lines(prose.of_message(PATCH)) == ["", "", "cfq: limit tags", "", "The message.", "", "", ""]
 
 
+ADDED = """\
+diff --git a/x.c b/x.c
+--- a/x.c
++++ b/x.c
+@@ -1 +1,7 @@
+ /* not added */
++int anew; /* first
++ * second */ int b;
++int c;
++/* third */
+diff --git a/x.sh b/x.sh
++++ b/x.sh
++# fourth
++anew
+diff --git a/Documentation/x.rst b/Documentation/x.rst
++++ b/Documentation/x.rst
++fifth ``anew``
+"""
+
+
+def test_prose_that_a_patch_adds_is_its_comments_and_documents() -> None:
+    assert [line.strip() for line in prose.of_added(ADDED).splitlines()] == [
+        *[""] * 5, "first", "* second", "", "third", "", "", "# fourth", "", "", "", "fifth -"]
+
+
+def test_prose_of_a_makefile_is_its_help() -> None:
+    assert prose.of_help("a: b ## text\n\tanew\n") == " text\n"
+
+
+def test_words_beside_the_counted_prose_are_checked(monkeypatch: pytest.MonkeyPatch,
+                                                    capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(prose, "texts", lambda _root: {"a.md": "Plain."})
+    monkeypatch.setattr(prose, "listed", list)
+    monkeypatch.setattr(prose, "beside", lambda _root: {"Makefile": "made anew"})
+    assert prose.main([]) == 1
+    assert "Makefile:1: 'anew'" in capsys.readouterr().out
+
+
+def test_prose_of_the_evaluation_has_no_tables() -> None:
+    assert prose.without_tables("Text.\n\n| anew |\n|---|\n").split() == ["Text."]
+
+
 def test_prose_of_a_scenario_is_its_comments_and_texts() -> None:
     assert lines(prose.of_scenario(SCENARIO)) == [
         "# Head.", "Title.", "", "", "First.", "Last.", "", "", "", "", "", "", "Says."]
@@ -137,7 +179,7 @@ def test_files_that_are_checked_are_ours() -> None:
     assert {"README.md", "Documentation/queue/administrators.md", "tools/testbed/lab/README.md",
             "patches/cover/null_blk.txt", "tools/testbed/lab/scenarios/players.toml"} <= texts.keys()
     later = {f"patches/cover/{name}.txt" for name in prose.LATER}
-    assert not {"Documentation/queue/evaluation.md", *later} & texts.keys()
+    assert not {"Documentation/queue/apex.md", *later} & texts.keys()
     assert sum(name.startswith("patches/0") for name in texts) >= 10
     for name, text in texts.items():
         assert len(text.splitlines()) <= len((ROOT / name).read_text().splitlines()), name

@@ -14,6 +14,7 @@ from tools.base.cli import EXIT_USAGE
 from tools.base.paths import BUILD, ROOT
 from tools.dev.check import steps
 from tools.dev.new import cli, kinds
+from tools.dev.queue import kselftests
 from tools.testbed.disk import characteristics, presets
 from tools.testbed.disk.tests.test_disk_presets import without_source
 from tools.testbed.lab import cli as lab
@@ -30,7 +31,7 @@ def root(tmp_path: Path) -> Path:
     (tmp_path / "tools/dev").mkdir()
     (tmp_path / "tools/lab").symlink_to("testbed/lab")
     shutil.copy(ROOT / "tools/pyproject.toml", tmp_path / "tools")
-    shutil.copytree(ROOT / "selftests/cfq", tmp_path / kinds.KSELFTESTS)
+    kselftests.extract(tmp_path / kinds.LINUX)
     return tmp_path
 
 
@@ -68,11 +69,12 @@ def test_disk_is_one_whose_rates_are_computed_and_whose_values_have_a_source(roo
 
 
 def test_kselftest_is_listed_and_shellcheck_accepts_it(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    new(root, "kselftest", "two_readers")
     folder = root / kinds.KSELFTESTS
+    before = (folder / "Makefile").read_text()
+    new(root, "kselftest", "two_readers")
     script = folder / "test_two_readers.sh"
     assert os.access(script, os.X_OK)
-    added = (folder / "Makefile").read_text().replace((ROOT / "selftests/cfq/Makefile").read_text(), "")
+    added = (folder / "Makefile").read_text().replace(before, "")
     programs = [line.split()[-1] for line in added.splitlines() if line.startswith("TEST_PROGS")]
     assert sorted(programs) == sorted(path.name for path in folder.glob("test_*.sh"))
     assert programs[-1] == script.name

@@ -60,9 +60,7 @@ def test_user_git_configuration_does_not_change_the_export(
 def test_export_mirrors_what_the_queue_adds_and_nothing_that_it_changes(two_patches: Queue) -> None:
     root = two_patches.root
     assert (root / "Documentation/block/cfq.rst").read_text() == "Text\n"
-    assert (root / "selftests/cfq/test.sh").stat().st_mode & 0o111
-    assert (root / "selftests/blktrace/test.sh").is_file()
-    assert (root / "selftests/null_blk/test.sh").is_file()
+    assert not (root / "selftests").exists()
     assert (root / "MAINTAINERS-snippet").read_text() == "CFQ\nM:\tC <c@example.org>\nF:\tblock/cfq*\n"
     assert not (root / "MAINTAINERS").exists()
 
@@ -73,9 +71,7 @@ def test_export_removes_patches_and_mirrors_that_are_gone(two_patches: Queue) ->
     two_patches.git("reset", "-q", "--hard", "HEAD~")
     two_patches.works("export")
     assert list(patches_of(two_patches)) == ["0001-block-one.patch"]
-    assert not (two_patches.root / "selftests/cfq/test.sh").exists()
-    assert not (two_patches.root / "selftests/blktrace/test.sh").exists()
-    assert not (two_patches.root / "selftests/null_blk/test.sh").exists()
+    assert not (two_patches.root / "Documentation/block/cfq.rst").exists()
     assert not (two_patches.root / "MAINTAINERS-snippet").exists()
 
 
@@ -100,9 +96,9 @@ def test_export_keeps_the_cover_letters(two_patches: Queue) -> None:
 
 
 def test_export_does_not_delete_a_file_that_only_the_checkout_has(two_patches: Queue) -> None:
-    stray = two_patches.root / "selftests/cfq/new.sh"
+    stray = two_patches.root / "Documentation/block/new.rst"
     stray.write_text("precious\n")
-    assert "selftests/cfq/new.sh is not in build/linux" in two_patches.fails("export")
+    assert "Documentation/block/new.rst is not in build/linux" in two_patches.fails("export")
     assert stray.read_text() == "precious\n"
 
 
@@ -276,7 +272,7 @@ def test_verify_sees_an_edited_mirror(two_patches: Queue, name: str) -> None:
 
 
 def test_verify_sees_a_mode_that_differs(two_patches: Queue) -> None:
-    (two_patches.root / "selftests/cfq/test.sh").chmod(0o644)
+    (two_patches.root / "Documentation/block/cfq.rst").chmod(0o755)
     assert any("its mode differs" in line for line in failed(two_patches))
 
 

@@ -7,7 +7,7 @@ import argparse
 
 from tools.base import cli
 
-from . import checking, cluster, judging, looking, pages, running
+from . import checking, claims, cluster, looking, pages, running
 
 
 def parser() -> argparse.ArgumentParser:
@@ -29,8 +29,8 @@ def parser() -> argparse.ArgumentParser:
         looking.plot_parser,
         checking.crosscheck_parser,
         checking.unchanged_parser,
-        judging.matrix_parser,
-        judging.hunt_parser,
+        claims.matrix_parser,
+        claims.hunt_parser,
         pages.pictures_parser,
         pages.pages_parser,
     ):

@@ -13,7 +13,7 @@ from tools.base.cli import EXIT_USAGE, ToolError
 from tools.base.paths import BUILD, DOCUMENTS
 from tools.testbed.vm.uml import Guests
 
-from ..model.catalog import OLDSCHED, SCENARIOS, all_scenarios, find_scenario
+from ..model.catalog import OLDSCHED, RECORDS, SCENARIOS, all_scenarios, find_scenario
 from ..model.results import Result
 from ..model.scenario import Scenario
 from ..report import documents, evaluation, pictures
@@ -22,7 +22,6 @@ from ..run.features import Features, probe
 from ..run.loadgen import LOADGEN, build_loadgen, ending
 from ..run.plan import Plan, make_plan
 from .options import Commands, guest_options
-from .running import RECORDS
 
 PAGE = DOCUMENTS / "evaluation.md"
 OLDSCHED_PAGE = DOCUMENTS / "apex.md"
@@ -70,7 +69,7 @@ def cmd_pictures(args: argparse.Namespace) -> int:
     guests = Guests(args.kernel, LOADGEN, args.limit)
     features = probe(guests)
     for picture in [picture for picture in wanted if picture.oldsched and not oldsched.has_any(features)]:
-        print(f"lab: {picture.name} is left out: it wants --kernel build/uml-oldsched/vmlinux", file=sys.stderr)
+        print(f"lab: {picture.name} is left out: it requires --kernel build/uml-oldsched/vmlinux", file=sys.stderr)
         wanted.remove(picture)
     plans = [plan_picture(picture, args.disks, features) for picture in wanted]
     args.out.mkdir(parents=True, exist_ok=True)

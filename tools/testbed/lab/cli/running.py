@@ -14,11 +14,10 @@ from tools.base import text
 from tools.base.arguments import regex, seconds
 from tools.base.cli import EXIT_FAILED, EXIT_USAGE, ToolError
 from tools.base.files import write_json
-from tools.base.paths import DOCUMENTS
 from tools.testbed.vm.uml import Guests
 
 from ..model import results, settings
-from ..model.catalog import OLDSCHED, SCENARIOS, all_scenarios, find_scenario
+from ..model.catalog import OLDSCHED, SCENARIOS, all_scenarios, find_scenario, record_of
 from ..model.results import Result, Verdict
 from ..report import compare, result_tables
 from ..run import expect, figures, runner
@@ -38,8 +37,6 @@ from .options import (
     json_option,
     run_options,
 )
-
-RECORDS = DOCUMENTS / "results"
 
 
 def cmd_run(args: argparse.Namespace) -> int:
@@ -87,11 +84,6 @@ def cmd_run(args: argparse.Namespace) -> int:
         print(f"lab: {progress.summary()}; results in {args.out}", file=sys.stderr)
     unmet = any(verdict["status"] == "fail" for _, found in verdicts for verdict in found)
     return EXIT_FAILED if failures or (unmet and args.strict) else 0
-
-
-def record_of(name: str) -> Path:
-    """The committed results of a scenario."""
-    return RECORDS / f"{name}.json"
 
 
 def cmd_try(args: argparse.Namespace) -> int:
@@ -157,15 +149,15 @@ def run_parser(commands: Commands) -> None:
         parents=[
             run_options(),
             guest_options(*KERNEL_HERE),
-            depth_option(", in place of the scenario's"),
+            depth_option(", instead of the scenario's"),
             cache_options(),
             json_option("print the expectations as JSON and no tables"),
         ],
     )
     what = "only runs whose name it is found in, as 'cfq.* N=24'"
     p.add_argument("--cell", type=regex, default="", metavar="REGEX", help=what)
-    p.add_argument("--duration", type=seconds, metavar="S", help="virtual seconds, in place of the scenario's")
-    what = "preset in place of the scenario's; give --out too, or its results replace those of the scenario's disk"
+    p.add_argument("--duration", type=seconds, metavar="S", help="virtual seconds, instead of the scenario's")
+    what = "preset instead of the scenario's; give --out too, or its results replace those of the scenario's disk"
     p.add_argument("--disk", metavar="PRESET", help=what)
     what = "of the disk's queue, instead of the scenario's; give --out too"
     p.add_argument("--settings", choices=get_args(settings.Name), help=what)

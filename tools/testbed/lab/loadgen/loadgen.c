@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * loadgen - the laboratory's load generator
+ * loadgen - the load generator of lab
  *
  * Reads a plain-text job (obey() has its words), starts one process
  * for each stream in it, and writes one record for each operation that a

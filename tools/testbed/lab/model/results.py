@@ -128,5 +128,5 @@ def load_result(path: Path) -> Result:
     except ValueError:
         raise ToolError(f"{path}: not a result of `lab run` (no JSON)", EXIT_USAGE) from None
     if not isinstance(result, dict) or result.get("schema") != SCHEMA:
-        raise ToolError(f"{path}: not a result of this version of the laboratory", EXIT_USAGE)
+        raise ToolError(f"{path}: not a result of this version of lab", EXIT_USAGE)
     return cast(Result, result)

@@ -176,7 +176,7 @@ class Checked:
         self.vary: Vary = keys.vary
         self.groups = [self.group(index, raw) for index, raw in enumerate(keys.group)]
         if not self.groups:
-            raise where.error((), "no [[group]]: nobody would read anything")
+            raise where.error((), "no [[group]]: the scenario has no processes")
         self.unique(("group",), [group.name for group in self.groups], "groups", "name")
         self.policies = {policy for group in self.groups for policy in group.priorities} | {"none"}
         self.configs = self.all_configs()

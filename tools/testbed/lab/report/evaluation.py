@@ -25,25 +25,29 @@ FIGURES = "figures"  # below the folder of the page
 INTRODUCTION = """\
 # Evaluation
 
-What was claimed, of CFQ and of reservations, and what was seen. Every figure is of a run in virtual time on a modelled
-disk ([how](../../tools/testbed/lab/README.md)): the same kernel gives the same figures every time. This page and those
-that it links are written by `make pages` from the results in [results](results); do not edit them. `make pages` writes
-a page and a plot of every other scenario to `build/pages`.
-The results for administrators are in [administrators.md](administrators.md).
+Expectations of CFQ and of reservations, and the results of the tests. Every result is from a run in virtual time on a
+modelled disk ([how](../../tools/testbed/lab/README.md)). The same kernel gives the same results every time.
+
+`make pages` writes this page and the pages that it links from the files in [results](results); do not edit them.
+`make pages` writes a page and a plot of every other scenario to `build/pages`. The results for administrators are in
+[administrators.md](administrators.md).
 """
 
 READING = """\
-"Published" are the figures of the experiment that a scenario follows, measured on a real disk and Linux 2.6.29
-(Lunde, *Improving Disk I/O Performance on Linux*, 2009) or before (Axboe's slides on the I/O stack and CFQ). Absolute
-figures differ from that disk's; the shape must not, and each page says where and why it does.
+"Published" are the results of the experiment that a scenario repeats. They were measured on a real disk with Linux
+2.6.29 (Lunde, *Improving Disk I/O Performance on Linux*, 2009) or before (Axboe's slides on the I/O stack and CFQ).
+Absolute numbers differ from that disk's. The order of the schedulers and the shape of the curves must be the same.
+Each page says where and why they are not.
 
-Two things hold in all of them. `none` has no queue of its own: with one command in the drive (depth 1) there is one
-tag, and on the one CPU of the guest the process that has just been served takes it again before those that wait are
-woken. Its figures at depth 1 show this and nothing about a disk; noop of 2.6.29 had a queue of 128 requests. And
-`depth`, or the number behind `@`, is how many commands the drive holds: 1 is the published "NCQ off".
+`depth`, or the number after `@`, is the number of commands that the drive holds. A depth of 1 is the published
+"NCQ off".
+
+`none` has no queue of its own. At depth 1 it has one tag. The guest has one CPU, so the process that was served last
+takes the tag again before a waiting process is woken. The results of `none` at depth 1 show this effect, not the disk.
+The scheduler noop of 2.6.29 had a queue of 128 requests.
 """
 
-# Tables, figures and sections of the thesis that other pages than those of scenarios have, or nobody.
+# Tables, figures and sections of the thesis that are on other pages than those of scenarios, or on none.
 ELSEWHERE = [
     ("figure 2.2", "a rotating disk", "a drawing, without data"),
     ("table 2.1", "drive specification",
@@ -58,7 +62,8 @@ ELSEWHERE = [
      "[reading-trees.md](reading-trees.md#what-reordering-could-gain)"),
     ("table 2.4", "defaults of `mkfs.ext4` 1.41.3",
      "a list, without data; file systems here have the defaults of today's mkfs.ext4"),
-    ("figure 4.1", "tar and its peers on an aged file system", "[reading-trees.md](reading-trees.md#what-it-gains)"),
+    ("figure 4.1", "tar and other programs on an aged file system",
+     "[reading-trees.md](reading-trees.md#what-it-gains)"),
     ("table 4.1", "programs that could gain, and that could not",
      "a list, without data; [sweep](../../tools/user/sweep/README.md) has tar, cp, du and find"),
     ("figure 4.2", "lowest and highest sector each 100 ms", "[reading-trees.md](reading-trees.md#where-the-head-is)"),
@@ -69,7 +74,7 @@ ELSEWHERE = [
     ("figure 4.4", "as the file system ages", "[reading-trees.md](reading-trees.md#as-the-file-system-ages)"),
     ("figure 4.5", "directories of all sizes", "[reading-trees.md](reading-trees.md#directories-of-all-sizes)"),
     ("figure 4.6", "the same in seconds", "[reading-trees.md](reading-trees.md#directories-of-all-sizes)"),
-    ("figure A.1", "a file system that has lived", "[ageing](../../tools/testbed/ageing/README.md)"),
+    ("figure A.1", "an aged file system", "[ageing](../../tools/testbed/ageing/README.md)"),
     ("figure A.2", "distances between the files of a directory",
      "[ageing](../../tools/testbed/ageing/README.md#layout)"),
 ]
@@ -103,7 +108,7 @@ def write(
             write_whole(own, whole if own.parent == out else _without_links(whole))
     kernels = [*results, *((gone[scenario.name], scenario) for _, scenario in results if scenario.name in gone)]
     parts = [INTRODUCTION, _kernel(kernels), _claims(judged, page, missing), _missed(judged, page)]
-    parts += [_looks(judged), _numbers(judged, page), f"## How to read them\n\n{READING}"]
+    parts += [_looks(judged), _numbers(judged, page), f"## How to read the results\n\n{READING}"]
     parts.append(_trust(crosschecks))
     write_whole(page, "\n".join(part.strip() + "\n" for part in parts if part))
 
@@ -160,7 +165,7 @@ def _claims(judged: Judged, page: Path, missing: Sequence[Scenario]) -> str:
     rows += [[scenario.name, scenario.title, _published(scenario), documents.NO_RESULTS] for scenario in missing]
     table = text.markdown(["scenario", "the load", "published", "expectations that hold"], rows, "llll")
     said = f"{_holding(everything)} of {len(everything)} expectations hold."
-    return f"## What was claimed\n\n{said}\n\n{table}"
+    return f"## Expectations\n\n{said}\n\n{table}"
 
 
 def _missed(judged: Judged, page: Path) -> str:
@@ -171,8 +176,8 @@ def _missed(judged: Judged, page: Path) -> str:
         rows += [[_link(scenario, page), "<br>".join(missed)]] if missed else []
     if not rows:
         return ""
-    table = text.markdown(["scenario", "expected: seen"], rows, "ll")
-    return f"## What does not hold\n\nEach page says why, as far as it is known.\n\n{table}"
+    table = text.markdown(["scenario", "expectation: result"], rows, "ll")
+    return f"## What does not hold\n\nThe page of a scenario says why, as far as it is known.\n\n{table}"
 
 
 def _looks(judged: Judged) -> str:
@@ -200,7 +205,8 @@ def _numbers(judged: Judged, page: Path) -> str:
     rows.sort(key=lambda row: _number(row[0]))
     table = text.markdown(["thesis", "what", "here"], rows, "lll")
     head = "## Index of the thesis' tables and figures"
-    return f"{head}\n\n{table}\n\nThe seed of reservations with deadlines, APEX, has [a page of its own](apex.md)."
+    apex = "APEX, an older scheduler with reservations and deadlines, has [a page of its own](apex.md)."
+    return f"{head}\n\n{table}\n\n{apex}"
 
 
 def _verdicts(verdicts: list[Verdict]) -> str:
@@ -275,28 +281,27 @@ def _section(
 
 
 CLOCKS = {
-    "real": "The guest's clock is the host's, two CPUs: what the host does besides shows in the figures.",
-    "icount": "The guest's clock counts its instructions (QEMU's icount, one CPU): the host's work does not show.",
+    "real": "The guest has the host's clock and two CPUs, so other work of the host changes the results.",
+    "icount": "The guest's clock counts its instructions (QEMU's icount, one CPU), so other work of the host does not.",
 }
 
 
 def _trust(crosschecks: list[CrosscheckResult]) -> str:
-    """Why figures of the laboratory are to be believed."""
-    head = "The virtual clock and the load generator are the laboratory's own"
+    """Whether virtual time and the load generator agree with fio."""
+    head = "The virtual clock and the load generator are part of `lab`."
     if not crosschecks:
-        return f"{head}. Not run: `tools/testbed/lab/lab crosscheck` compares them with fio's."
+        return f"{head} Not run: `tools/testbed/lab/lab crosscheck` compares them with fio."
     status = "pass" if all(check["status"] == "pass" for check in crosschecks) else "fail"
     limit = f"{crosschecks[0]['limit_percent']:g}%"
-    judged = f"compared with them: within {limit}: **{status}**"
-    return f"{head}; fio in QEMU, on the same modelled disk, is {judged}."
+    return f"{head} Comparison with fio in QEMU on the same modelled disk, within {limit}: **{status}**."
 
 
 def _crosscheck(crosschecks: list[CrosscheckResult]) -> str:
     if not crosschecks:
         return ""
     head = (
-        "## Cross-check\n\nThe virtual clock and the load generator are the laboratory's own. So a scenario is repeated"
-        " without either: fio, in emulated x86-64 under QEMU, on the same modelled disk."
+        "## Cross-check\n\nThe virtual clock and the load generator are part of `lab`. So a scenario is repeated"
+        " without them: with fio in emulated x86-64 under QEMU, on the same modelled disk."
     )
     parts = [head, crosschecks[0]["about"]]
     for crosscheck in crosschecks:

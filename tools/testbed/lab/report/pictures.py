@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """Pictures of runs: traced here, drawn by blkviz, made small."""
 
-import io
 import subprocess
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tools.base import plots
 from tools.base.cli import EXIT_USAGE, ToolError
 from tools.base.files import write_whole
 from tools.base.paths import TOOLS
@@ -19,7 +19,6 @@ from ..run.plan import Plan
 
 LIST = Path(__file__).resolve().with_name("pictures.toml")
 BLKVIZ = TOOLS / "user/blkviz" / "blkviz"
-COLOURS = 48
 BEFORE_S = 1  # the trace begins so long before the streams do
 
 
@@ -66,7 +65,7 @@ def make(picture: Picture, plan: Plan, guests: Guests, out: Path) -> str:
         else:
             _draw(picture, trace, drawn)
         target = out / f"{picture.name}.png"
-        write_whole(target, _shrunk(drawn))
+        write_whole(target, plots.few_colours(drawn.read_bytes()))
     return target.name
 
 
@@ -91,16 +90,6 @@ def _of_places(picture: Picture, plan: Plan, trace: Path, drawn: Path) -> bytes:
     begin_ns = found.start + int((picture.start + BEFORE_S) * NSEC_PER_SEC)
     return places.drawn(places.places(found.requests, shown, disk, begin_ns, picture.end - picture.start), disk,
                         picture.title, drawn)
-
-
-def _shrunk(drawn: Path) -> bytes:
-    """Few colours make a small file."""
-    from PIL import Image
-
-    small = io.BytesIO()
-    with Image.open(drawn) as image:
-        image.convert("RGB").quantize(COLOURS).save(small, format="PNG", optimize=True)
-    return small.getvalue()
 
 
 def of_scenario(name: str) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The same scenario in real time: fio in QEMU on the same modelled disk.
 
-The virtual clock and the load generator are the laboratory's own, so one
+The virtual clock and the load generator are part of lab, so one
 scenario is also run without either.  What the two agree on is the kernel's
 and the disk model's doing.
 """

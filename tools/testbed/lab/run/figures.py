@@ -84,14 +84,31 @@ def compact(result: Result, scenario: Scenario) -> str:
     """The record of a result, as it is committed: JSON with a line for each run."""
     figures = asked(scenario, result["cells"])
     duration = result["duration_ns"]
+    # The groups that run differ from run to run: those with values are named once.
+    has: dict[tuple[int, ...], int] = {}
+    runs = [json.dumps([cell["name"], cell["status"] + (" fallback" if cell["fallback"] else ""),
+                        *(_sparse(of_run(cell, figures, duration), has) if cell["status"] == "ok" else [])])
+            for cell in result["cells"]]
     head = {"schema": SCHEMA, "scenario": result["scenario"], "kernel": result["kernel"],
             "disk": result["disk"]["preset"], "seed": result["seed"], "duration_ns": duration,
-            "figures": [one.key for one in figures]}
+            "figures": [one.key for one in figures], "has": list(has)}
     lines = [f" {json.dumps(key)}: {json.dumps(value, sort_keys=True)}" for key, value in head.items()]
-    runs = [json.dumps([cell["name"], cell["status"] + (" fallback" if cell["fallback"] else ""),
-                        *(of_run(cell, figures, duration) if cell["status"] == "ok" else [])])
-            for cell in result["cells"]]
     return "{\n" + ",\n".join(lines) + ',\n "runs": [\n  ' + ",\n  ".join(runs) + "\n ]\n}\n"
+
+
+def _sparse(values: list[float | int | None], has: dict[tuple[int, ...], int]) -> list[float | int | None]:
+    """Which figures a run has, as the number of its entry in @has, and their values."""
+    there = tuple(place for place, value in enumerate(values) if value is not None)
+    return [has.setdefault(there, len(has)), *(values[place] for place in there)]
+
+
+def _dense(record: Any, which: int | None = None, *values: float) -> dict[str, float | None]:
+    """What a run of a record has, by the names of the figures; None where it has no value."""
+    places = [] if which is None else record["has"][which]
+    if len(places) != len(values):
+        raise ValueError(f"{len(values)} values for {len(places)} figures")
+    return {**dict.fromkeys([] if which is None else record["figures"]),
+            **{record["figures"][place]: value for place, value in zip(places, values, strict=True)}}
 
 
 def write(result: Result, scenario: Scenario, path: Path) -> None:
@@ -103,11 +120,10 @@ def load(path: Path, scenario: Scenario) -> Result:
     try:
         record = json.loads(path.read_text())
         by_name = _cells(scenario, record["kernel"]["schedulers"])
-        cells = [_cell(by_name[name], status, dict(zip(record["figures"], values, strict=False)))
-                 for name, status, *values in record["runs"]]
+        cells = [_cell(by_name[name], status, _dense(record, *values)) for name, status, *values in record["runs"]]
     except OSError as error:
         raise ToolError(f"{path}: {error.strerror}; `lab record` writes it", EXIT_USAGE) from None
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, IndexError) as error:
         raise ToolError(f"{path}: not a record of `lab record`: {error}", EXIT_USAGE) from None
     except KeyError as error:
         raise ToolError(f"{path}: of another version of {scenario.name}, which has no {error}; `lab run` and "

@@ -243,7 +243,7 @@ def settings_of(scenario: sc.Scenario, cell: sc.Cell, disk: Disk) -> settings.Qu
 
 def job_text(scenario: sc.Scenario, disk: Disk, run: Run, with_bw: bool, trace: str | None = None) -> str:
     """All that the load generator does, a line each."""
-    lines = ["# job of the laboratory's load generator", *DIRTY_LIMITS]
+    lines = ["# job of lab's load generator", *DIRTY_LIMITS]
     if scenario.fragmented:
         lines.append(f"fragment {FRAGMENTED_PERCENT}")
     filesystem = str(sc.resolve(scenario.filesystem, run.cell.variant))

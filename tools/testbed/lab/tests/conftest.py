@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the laboratory's tests share."""
+"""What the tests of lab share."""
 
 import os
 from pathlib import Path

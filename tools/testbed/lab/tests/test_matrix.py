@@ -12,7 +12,7 @@ import pytest
 
 from tools.testbed.disk import capacity, characteristics, presets
 from tools.testbed.lab import cli
-from tools.testbed.lab.cli import judging
+from tools.testbed.lab.cli import claims
 from tools.testbed.lab.model.catalog import DISKS, find_scenario
 from tools.testbed.lab.model.reading import Names
 from tools.testbed.lab.model.results import CellResult
@@ -111,6 +111,6 @@ def test_two_cells_of_a_claim_are_run(kernel: Path, tmp_path: Path, capsys: pyte
 def test_page_has_each_claim_and_the_cells_that_fail(tmp_path: Path) -> None:
     cells = [matrix.Cell("here", 3.0, "bfq", 0.0, 3.0, False), matrix.Cell("there", 0.0, "none", 0.0, 1.0, True)]
     (tmp_path / "players.json").write_text(json.dumps([dataclasses.asdict(cell) for cell in cells]))
-    told = judging.page(CLAIMS, tmp_path)
+    told = claims.page(CLAIMS, tmp_path)
     assert "| players | 1 of 2 | 2 | 3 against 0 under bfq | here |" in told
     assert "1 of 2 cells fail." in told and "| here | 3 | 0 | bfq |" in told and "| there |" not in told

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Schedulers that only the laboratory has: in every scenario where the kernel has them, and nowhere else."""
+"""Schedulers of patches/oldsched: in every scenario where the kernel has them, and nowhere else."""
 
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def test_one_that_is_asked_for_is_refused_there(disks: Path) -> None:
         make_plan(scenario(APEX), disks, ["apex"], None, None, features(ORDINARY))
 
 
-def test_results_name_the_patches_that_only_the_laboratory_has(disks: Path) -> None:
+def test_results_name_the_patches_of_old_schedulers(disks: Path) -> None:
     results = [
         runner.assemble(make_plan(scenario(), disks, None, None, None, features(schedulers)), [])
         for schedulers in (ORDINARY, OF_THE_LABORATORY)

@@ -18,7 +18,7 @@ SUMMARY = re.compile(r"lab: 4 runs in \d+ s, \d+\.\d s each, the longest \d+\.\d
 
 
 def on_a_terminal(*args: str | Path) -> list[tuple[str, bool]]:
-    """What the laboratory writes to its terminal, piece by piece, and if it still ran then."""
+    """What lab writes to its terminal, piece by piece, and if it still ran then."""
     ours, theirs = pty.openpty()
     command: list[str | Path] = [LAB / "lab", *args]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs) as running:

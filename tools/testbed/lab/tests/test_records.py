@@ -9,9 +9,8 @@ import pytest
 
 from tools.base.cli import ToolError
 from tools.base.paths import ROOT
-from tools.testbed.lab.cli.running import RECORDS
 from tools.testbed.lab.model import references, schema
-from tools.testbed.lab.model.catalog import OLDSCHED, SCENARIOS, all_scenarios
+from tools.testbed.lab.model.catalog import OLDSCHED, RECORDS, SCENARIOS, all_scenarios
 from tools.testbed.lab.model.errors import BadValue
 from tools.testbed.lab.model.results import Result
 from tools.testbed.lab.model.scenario import Metric, Reduce, Scenario
@@ -50,7 +49,29 @@ def test_record_has_one_line_for_each_run(tmp_path: Path) -> None:
     runs = [line for line in lines if "depth1" in line]
     assert len(runs) == 4 and runs[0].startswith('  ["none depth1 N=1", "ok", ')
     record = json.loads((tmp_path / "test.json").read_text())
-    assert all(len(run) == 2 + len(record["figures"]) for run in record["runs"])
+    assert all(len(run) == 3 + len(record["has"][run[2]]) for run in record["runs"])
+
+
+def test_record_names_figures_without_a_value_nowhere(tmp_path: Path) -> None:
+    made = result()
+    made["cells"][0]["processes"] = made["cells"][0]["processes"][:1]
+    made["cells"][1]["status"] = "failed"
+    again = recorded(tmp_path, made, scenario())
+    record = json.loads((tmp_path / "test.json").read_text())
+    assert "null" not in (tmp_path / "test.json").read_text()
+    assert len(record["has"]) == 2 and record["runs"][1][1:] == ["failed"]
+    assert again["cells"][0]["figures"]["bytes_per_s random sum"] is None
+    assert again["cells"][1]["figures"] == {}
+    assert list(again["cells"][2]["figures"]) == record["figures"]
+
+
+def test_record_with_another_number_of_values_is_an_error(tmp_path: Path) -> None:
+    recorded(tmp_path, result(), scenario())
+    record = json.loads((tmp_path / "test.json").read_text())
+    record["runs"][0].pop()
+    (tmp_path / "test.json").write_text(json.dumps(record))
+    with pytest.raises(ToolError, match="not a record of `lab record`: .* values for .* figures"):
+        figures.load(tmp_path / "test.json", scenario())
 
 
 def test_record_is_the_same_for_the_same_result(tmp_path: Path) -> None:

@@ -245,7 +245,7 @@ def test_page_says_of_which_patches_the_results_are(tmp_path: Path) -> None:
     assert f"{of} aaaa, bbbb." in page.read_text()
 
 
-def test_page_of_a_scenario_has_schedulers_that_only_the_laboratory_has(tmp_path: Path) -> None:
+def test_page_of_a_scenario_has_the_old_schedulers(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     loaded = schema.parse(Path("test.toml"), SCENARIO)
     gone = result_of([cell_result("noop", n, [process_result("stream", 10 * MIB), process_result("random", 1)])
@@ -258,7 +258,7 @@ def test_page_of_a_scenario_has_schedulers_that_only_the_laboratory_has(tmp_path
     assert "\nOf patches/oldsched of the patches cccc.\n" in page.read_text()
 
 
-def test_page_of_the_laboratory_has_its_own_head_and_patches(tmp_path: Path) -> None:
+def test_page_of_old_schedulers_has_its_own_head_and_patches(tmp_path: Path) -> None:
     loaded = schema.parse(Path("test.toml"), SCENARIO)
     result = made_up(RATES)
     result["kernel"]["oldsched"] = "cccc"
@@ -286,7 +286,7 @@ def test_page_holds_the_cross_check(tmp_path: Path) -> None:
     evaluation.write([(made_up(RATES), loaded)], [found], page, tmp_path / "page")
     assert "+50.0%" in (tmp_path / "page/test.md").read_text()
     assert "Within 10%: **fail**" in (tmp_path / "page/test.md").read_text()
-    assert "compared with them: within 10%: **fail**" in page.read_text()
+    assert "same modelled disk, within 10%: **fail**" in page.read_text()
 
 
 def test_fio_gets_the_same_streams(disks: Path) -> None:

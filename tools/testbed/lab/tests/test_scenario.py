@@ -244,7 +244,7 @@ def test_every_scenario_of_ours_is_valid(path: Path) -> None:
     loaded = schema.load(path)
     assert loaded.cells()
     schedulers = {cell.config.scheduler for cell in loaded.cells()}
-    # without one it is a figure of the disk; those in lab/ are for a kernel of the laboratory
+    # without one it is a figure of the disk; those in oldsched/ are for a kernel with old schedulers
     if path.parent == catalog.SCENARIOS:
         assert schedulers in ({"none", "mq-deadline", "kyber", "bfq", "cfq"}, {"none"})
     else:

@@ -154,7 +154,9 @@ def test_kselftests_that_compare_processes_are_there() -> None:
 
 
 def test_two_kselftests_of_one_name_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "Makefile").write_text("TEST_PROGS := test_a.sh\n")
-    monkeypatch.setattr(guests, "kselftest_folder", lambda _name: tmp_path)
+    for target in ("blktrace", "cfq", "null_blk"):
+        (tmp_path / target).mkdir()
+        (tmp_path / target / "Makefile").write_text("TEST_PROGS := test_a.sh\n")
+    monkeypatch.setattr(guests, "extract", lambda _folder: tmp_path)
     with pytest.raises(ValueError, match="test_a.sh is a test of blktrace and of cfq"):
         guests.kselftests()
