@@ -329,10 +329,16 @@ def mirrored(linux: Path, commit: str) -> dict[str, tuple[int, bytes]]:
     fields = listing.split("\0")
     for meta, path in zip(fields[::2], fields[1::2], strict=False):
         _, mode, _, blob, _ = meta.split()
-        found[path] = (0o755 if mode == "100755" else 0o644, _blob(linux, blob))
+        found[path] = (0o755 if mode == "100755" else 0o644, _notice(path) + _blob(linux, blob))
     if snippet := maintainers_snippet(linux, commit):
-        found[SNIPPET] = (0o644, snippet.encode())
+        found[SNIPPET] = (0o644, _notice(SNIPPET) + snippet.encode())
     return found
+
+
+def _notice(path: str) -> bytes:
+    """The first line of a mirrored file, a comment."""
+    comment = ".." if path.endswith(".rst") else "#"
+    return f"{comment} Written by `make export` from the patches; do not edit.\n".encode()
 
 
 def _blob(linux: Path, blob: str) -> bytes:

@@ -59,9 +59,10 @@ def test_user_git_configuration_does_not_change_the_export(
 
 def test_export_mirrors_what_the_queue_adds_and_nothing_that_it_changes(two_patches: Queue) -> None:
     root = two_patches.root
-    assert (root / "Documentation/block/cfq.rst").read_text() == "Text\n"
+    notice = "Written by `make export` from the patches; do not edit."
+    assert (root / "Documentation/block/cfq.rst").read_text() == f".. {notice}\nText\n"
     assert not (root / "selftests").exists()
-    assert (root / "MAINTAINERS-snippet").read_text() == "CFQ\nM:\tC <c@example.org>\nF:\tblock/cfq*\n"
+    assert (root / "MAINTAINERS-snippet").read_text() == f"# {notice}\nCFQ\nM:\tC <c@example.org>\nF:\tblock/cfq*\n"
     assert not (root / "MAINTAINERS").exists()
 
 
