@@ -44,6 +44,7 @@ LATER = {
 GENERATED = ("apex.md", "coverage.md", "blktests.md", "disk-validation.md", "scenarios.md")
 SCENARIO_TEXTS = ("title", "about", "must_show", "differences", "says", "caption")
 
+_INSIDE = re.compile(r"\s+\*\s")
 _LITERAL = re.compile(r"``[^`]*``")
 _CODE = re.compile(r"`[^`\n]*`|<!--.*?-->")
 _FILLED = re.compile(r"<!--\{\{.*?<!---->", re.DOTALL)
@@ -109,17 +110,22 @@ def of_added(text: str) -> str:
     lines, name, comment = [], "", False
     for line in text.splitlines():
         if line.startswith("+++ "):
-            name, comment = line, False
-        added = line[1:] if line.startswith("+") and not line.startswith("+++ ") else ""
-        if name.endswith((".c", ".h")):
-            comment = comment or "/*" in added
-            _, begun, rest = added.partition("/*")
-            lines.append((rest if begun else added).partition("*/")[0] if comment else "")
-            comment = comment and "*/" not in added
+            name = line
+        elif line.startswith("@@") or line.startswith("diff --git "):
+            comment = False
+        there, added = line[1:], line.startswith("+") and not line.startswith("+++ ")
+        if not line.startswith(("+", " ")) or line.startswith("+++ "):
+            lines.append("")
+        elif name.endswith((".c", ".h")):
+            # A hunk may begin inside a comment.
+            comment = comment or "/*" in there or bool(_INSIDE.match(there))
+            _, begun, rest = there.partition("/*")
+            lines.append((rest if begun else there).partition("*/")[0] if comment and added else "")
+            comment = comment and "*/" not in there
         elif name.endswith(".sh"):
-            lines.append(added if added.lstrip().startswith("# ") else "")
+            lines.append(there if added and there.lstrip().startswith("# ") else "")
         else:
-            lines.append(_LITERAL.sub("-", added) if "Documentation/" in name else "")
+            lines.append(_LITERAL.sub("-", there) if added and "Documentation/" in name else "")
     return "\n".join(lines)
 
 

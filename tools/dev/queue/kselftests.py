@@ -6,7 +6,6 @@ usage: python3 -m tools.dev.queue.kselftests FOLDER    write those of patches/ b
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from tools.base.paths import ROOT
 
-from .common import git_out, run
+from .common import PLAIN_GIT, git_out, run
 
 # The queue's folders below BELOW. The scripts of NAME share NAME_common.sh, whose functions begin
 # with NAME_.
@@ -27,7 +26,7 @@ def write_added(folder: Path, names: Sequence[str]) -> None:
     """Write files that the patches add below @folder, which may lie in a checkout. @names: patterns of git apply."""
     folder.mkdir(parents=True, exist_ok=True)
     run(["git", "apply", *(f"--include={name}" for name in names), *sorted((ROOT / "patches").glob("[0-9]*.patch"))],
-        cwd=folder, env=os.environ | {"GIT_CEILING_DIRECTORIES": str(folder.resolve().parent)})
+        cwd=folder, env=PLAIN_GIT | {"GIT_CEILING_DIRECTORIES": str(folder.resolve().parent)})
 
 
 def extract(folder: Path) -> Path:

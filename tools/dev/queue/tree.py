@@ -337,6 +337,8 @@ def mirrored(linux: Path, commit: str) -> dict[str, tuple[int, bytes]]:
 
 def _notice(path: str) -> bytes:
     """The first line of a mirrored file, a comment."""
+    if "." in Path(path).name and not path.endswith(".rst"):
+        raise ToolError(f"{path}: how is a comment written in such a file? tools/dev/queue/tree.py: _notice()")
     comment = ".." if path.endswith(".rst") else "#"
     return f"{comment} Written by `make export` from the patches; do not edit.\n".encode()
 

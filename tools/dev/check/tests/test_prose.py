@@ -78,6 +78,13 @@ diff --git a/x.c b/x.c
 + * second */ int b;
 +int c;
 +/* third */
+@@ -9 +9,5 @@
+  * inside
++ * sixth
+  */
++int anew;
+ /* begun
++ * seventh
 diff --git a/x.sh b/x.sh
 +++ b/x.sh
 +# fourth
@@ -90,7 +97,8 @@ diff --git a/Documentation/x.rst b/Documentation/x.rst
 
 def test_prose_that_a_patch_adds_is_its_comments_and_documents() -> None:
     assert [line.strip() for line in prose.of_added(ADDED).splitlines()] == [
-        *[""] * 5, "first", "* second", "", "third", "", "", "# fourth", "", "", "", "fifth -"]
+        *[""] * 5, "first", "* second", "", "third", "", "", "* sixth", "", "", "", "* seventh", "", "", "# fourth",
+        "", "", "", "fifth -"]
 
 
 def test_prose_of_a_makefile_is_its_help() -> None:

@@ -104,7 +104,8 @@ def load_pin() -> ModuleType:
     ("b4-0.16.0-py3-none-any.whl", True), ("six-1.17-py2.py3-none-any.whl", True),
     ("ruff-0.1-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl", True),
     ("msgspec-0.2-cp313-cp313-manylinux_2_17_x86_64.whl", True), ("mypy-1.0-cp39-abi3-linux_x86_64.whl", True),
-    ("mypy-1.0-cp312-abi3-linux_x86_64.whl", True), ("mypy-1.0-cp310-cp310-linux_x86_64.whl", False),
+    ("mypy-1.0-cp312-abi3-linux_x86_64.whl", True), ("mypy-1.0-py311-none-any.whl", True),
+    ("mypy-1.0-cp313-cp313-manylinux_2_39_x86_64.whl", False), ("mypy-1.0-cp310-cp310-linux_x86_64.whl", False),
     ("mypy-1.0-cp313-cp313t-linux_x86_64.whl", False), ("mypy-1.0-cp313-cp313-macosx_11_0_x86_64.whl", False),
     ("mypy-1.0-cp313-cp313-musllinux_1_2_x86_64.whl", False), ("mypy-1.0-cp313-cp313-linux_aarch64.whl", False)])
 def test_only_wheels_for_debian_on_x86_64_are_pinned(wheel: str, fits: bool) -> None:
@@ -119,6 +120,12 @@ def test_pin_keeps_versions_and_order_and_asks_for_hashes(monkeypatch: pytest.Mo
     assert list(pin.pinned(before, "")) == [
         "# Pinned.", "one==1.0 \\\n    --hash=sha256:one-1.0-a \\\n    --hash=sha256:b",
         "two==2.0.post1 \\\n    --hash=sha256:two-2.0.post1-a \\\n    --hash=sha256:b"]
+
+
+@pytest.mark.parametrize("line", ["a[x]==1.0", "b==2.0 ; python_version > '3'", "c==1.0+cpu", "d"])
+def test_a_line_that_is_no_pin_is_told(line: str) -> None:
+    with pytest.raises(SystemExit, match="is no NAME==VERSION"):
+        list(load_pin().pinned(f"{line}\n", "index"))
 
 
 def test_a_package_without_a_file_that_fits_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

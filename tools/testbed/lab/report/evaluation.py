@@ -282,7 +282,7 @@ def _section(
 
 CLOCKS = {
     "real": "The guest has the host's clock and two CPUs, so other work of the host changes the results.",
-    "icount": "The guest's clock counts its instructions (QEMU's icount, one CPU), so other work of the host does not.",
+    "icount": "The guest's clock counts its instructions (QEMU's icount, one CPU), so other work changes nothing.",
 }
 
 
