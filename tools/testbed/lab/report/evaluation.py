@@ -25,11 +25,12 @@ FIGURES = "figures"  # below the folder of the page
 INTRODUCTION = """\
 # Evaluation
 
-Expectations of CFQ and of reservations, and the results of the tests. Every result is from a run in virtual time on a
-modelled disk ([how](../../tools/testbed/lab/README.md)). The same kernel gives the same results every time.
+Expectations of CFQ and of reservations, and the results of the tests. The results are from runs in virtual time
+on a modelled disk ([how](../../tools/testbed/lab/README.md)); crosscheck also runs in real time. In virtual time the
+same kernel gives the same results every time.
 
-`make pages` writes this page and the pages that it links from the files in [results](results); do not edit them.
-`make pages` writes a page and a plot of every other scenario to `build/pages`. The results for administrators are in
+From the files in [results](results), `make pages` writes this page and the pages that it links; do not edit them. It
+writes a page and a plot of every scenario to `build/pages`. The results for administrators are in
 [administrators.md](administrators.md).
 """
 
@@ -293,7 +294,7 @@ def _trust(crosschecks: list[CrosscheckResult]) -> str:
         return f"{head} Not run: `tools/testbed/lab/lab crosscheck` compares them with fio."
     status = "pass" if all(check["status"] == "pass" for check in crosschecks) else "fail"
     limit = f"{crosschecks[0]['limit_percent']:g}%"
-    return f"{head} Comparison with fio in QEMU on the same modelled disk, within {limit}: **{status}**."
+    return f"{head} fio in QEMU on the same modelled disk agrees within {limit}: **{status}**."
 
 
 def _crosscheck(crosschecks: list[CrosscheckResult]) -> str:

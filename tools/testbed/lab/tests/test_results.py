@@ -286,7 +286,7 @@ def test_page_holds_the_cross_check(tmp_path: Path) -> None:
     evaluation.write([(made_up(RATES), loaded)], [found], page, tmp_path / "page")
     assert "+50.0%" in (tmp_path / "page/test.md").read_text()
     assert "Within 10%: **fail**" in (tmp_path / "page/test.md").read_text()
-    assert "same modelled disk, within 10%: **fail**" in page.read_text()
+    assert "same modelled disk agrees within 10%: **fail**" in page.read_text()
 
 
 def test_fio_gets_the_same_streams(disks: Path) -> None:
