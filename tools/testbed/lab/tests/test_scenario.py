@@ -142,7 +142,7 @@ def test_missing_key_is_named() -> None:
 
 
 def test_scenario_without_groups_is_refused() -> None:
-    with pytest.raises(ScenarioError, match="nobody would read"):
+    with pytest.raises(ScenarioError, match="the scenario has no processes"):
         parse('title = "t"\ndisk = "plain"\nduration_s = 1\nschedulers = ["none"]\n')
 
 
