@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -171,13 +171,10 @@ def texts(root: Path) -> dict[str, str]:
     return {str(path.relative_to(root)): prose(path.read_text()) for path, prose in found.items()}
 
 
-def beside(root: Path) -> dict[str, str]:
+def beside(root: Path, patches: Iterable[str]) -> dict[str, str]:
     """Prose whose sentences are not counted: comments and documents in patches, and the help of make."""
-    project = Project(root, root / "build", root)
-    groups = read_groups(project, sorted((root / "patches").glob("*.patch")))
-    found = {patch: of_added for name, group in groups.items() if name not in LATER for patch in group.patches}
-    found[root / "Makefile"] = of_help
-    return {str(path.relative_to(root)): prose(path.read_text()) for path, prose in found.items()}
+    found = {path: of_added((root / path).read_text()) for path in patches}
+    return found | {"Makefile": of_help((root / "Makefile").read_text())}
 
 
 def exceptions(path: Path = EXCEPTIONS) -> list[str]:
@@ -258,7 +255,8 @@ def command(args: argparse.Namespace) -> int:
         prose = {path: prose[path] for path in args.file}
     lines = report(prose, [] if args.file else listed(), args.all)
     if not args.file:
-        lines += map(str, findings({path: without(text, names) for path, text in beside(ROOT).items()}))
+        patches = [path for path in prose if path.endswith(".patch")]
+        lines += map(str, findings({path: without(text, names) for path, text in beside(ROOT, patches).items()}))
     long = [(path, *sentence) for path, text in prose.items() for sentence in long_sentences(text)]
     print("".join(f"{line}\n" for line in lines), end="")
     if args.file:

@@ -109,7 +109,7 @@ def test_words_beside_the_counted_prose_are_checked(monkeypatch: pytest.MonkeyPa
                                                     capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(prose, "texts", lambda _root: {"a.md": "Plain."})
     monkeypatch.setattr(prose, "listed", list)
-    monkeypatch.setattr(prose, "beside", lambda _root: {"Makefile": "made anew"})
+    monkeypatch.setattr(prose, "beside", lambda _root, _patches: {"Makefile": "made anew"})
     assert prose.main([]) == 1
     assert "Makefile:1: 'anew'" in capsys.readouterr().out
 

@@ -66,6 +66,11 @@ def test_export_mirrors_what_the_queue_adds_and_nothing_that_it_changes(two_patc
     assert not (root / "MAINTAINERS").exists()
 
 
+def test_export_of_a_document_without_a_known_comment_is_refused(two_patches: Queue) -> None:
+    two_patches.commit("block: three", {"Documentation/block/three.svg": "<svg/>\n"})
+    assert "Documentation/block/three.svg: how is a comment written in such a file?" in two_patches.fails("export")
+
+
 def test_export_removes_patches_and_mirrors_that_are_gone(two_patches: Queue) -> None:
     subprocess.run("git add -A && git -c user.name=x -c user.email=x commit -qm x", shell=True,
                    cwd=two_patches.root, check=True)

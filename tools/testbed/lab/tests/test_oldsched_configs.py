@@ -15,7 +15,7 @@ from tools.testbed.lab.run.plan import make_plan
 from tools.testbed.lab.tests.conftest import SCENARIO
 
 ORDINARY = ["none", "mq-deadline", "cfq"]
-OF_THE_LABORATORY = [*ORDINARY, *oldsched.SCHEDULERS]
+WITH_OLD = [*ORDINARY, *oldsched.SCHEDULERS]
 APEX = '[[config]]\nname = "a"\nscheduler = "apex"\npolicy = "bw"\n'
 
 
@@ -32,14 +32,14 @@ def names(found: Scenario) -> list[str]:
 
 
 def test_they_are_in_every_scenario_with_its_priorities() -> None:
-    found = oldsched.for_kernel(scenario(), features(OF_THE_LABORATORY), None)
+    found = oldsched.for_kernel(scenario(), features(WITH_OLD), None)
     assert names(found) == ["none", "mq-deadline", "noop", "deadline-sq", "anticipatory", "apex"]
     assert {config.policy for config in found.configs} == {"rt"}
 
 
 def test_apex_has_the_reservations_of_the_scenario() -> None:
     cfq = '[[config]]\nname = "c"\nscheduler = "cfq"\npolicy = "bw"\nfallback = "rt"\ndepth = [1, 31]\n'
-    found = oldsched.for_kernel(scenario(cfq), features(OF_THE_LABORATORY), None)
+    found = oldsched.for_kernel(scenario(cfq), features(WITH_OLD), None)
     policies = {config.name: config.policy for config in found.configs}
     assert policies["apex"] == "bw"
     assert policies["noop"] == "rt"
@@ -51,7 +51,7 @@ def test_others_have_the_scenario_as_it_is() -> None:
 
 
 def test_a_configuration_of_a_scenario_is_in_place_of_what_is_added() -> None:
-    found = oldsched.for_kernel(scenario(APEX), features(OF_THE_LABORATORY), None)
+    found = oldsched.for_kernel(scenario(APEX), features(WITH_OLD), None)
     assert names(found) == ["none", "mq-deadline", "a", "noop", "deadline-sq", "anticipatory"]
 
 
@@ -67,7 +67,7 @@ def test_one_that_is_asked_for_is_refused_there(disks: Path) -> None:
 def test_results_name_the_patches_of_old_schedulers(disks: Path) -> None:
     results = [
         runner.assemble(make_plan(scenario(), disks, None, None, None, features(schedulers)), [])
-        for schedulers in (ORDINARY, OF_THE_LABORATORY)
+        for schedulers in (ORDINARY, WITH_OLD)
     ]
     assert "oldsched" not in results[0]["kernel"]
     assert results[1]["kernel"]["oldsched"] == code_id(series=OLDSCHED)
