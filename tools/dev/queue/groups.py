@@ -15,6 +15,8 @@ from .findings import Finding, measured
 
 GROUPS = "tools/dev/queue/groups"
 COVER = "cover"  # folder below patches/ with the cover letters
+MARK = re.compile(r"<!--.*?-->", re.DOTALL)
+MARK_LINE = re.compile(r"^<!--[^>]*-->\n\n?", re.MULTILINE)  # with the empty line that follows
 
 
 @dataclass
@@ -41,6 +43,11 @@ class Group:
 
 def letter(project: Project, name: str) -> Path:
     return project.patches / COVER / f"{name}.txt"
+
+
+def letter_text(path: Path) -> str:
+    """A cover letter as it is sent: without the marks between which `make pages` writes results."""
+    return MARK.sub("", MARK_LINE.sub("", path.read_text(errors="replace")))
 
 
 def group_findings(check: str, linux: Path, groups: Mapping[str, Group]) -> list[Finding]:

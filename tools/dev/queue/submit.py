@@ -24,7 +24,7 @@ from . import analyse, oldsched, tree, verify
 from .checkpatch import checkpatch_findings
 from .common import PLAIN_GIT, Project, git, git_out, locked, run, say
 from .findings import Finding, measured, reasoned, since
-from .groups import COVER, GROUPS, Group, am_problems, group_findings, letter, read_groups, spans
+from .groups import COVER, GROUPS, Group, am_problems, group_findings, letter, letter_text, read_groups, spans
 from .scratch import applied, scratch_tree
 from .series import changed_files, message_problems, series_problems
 from .source import fetch
@@ -186,7 +186,7 @@ def check_cover(site: Site, group: Group) -> Finding:
     subject = f"{group.name}, {site.project.show(path)}"
     if not path.is_file():
         return Finding("cover", subject, ("does not exist",))
-    text = path.read_text(errors="replace")
+    text = letter_text(path)
     with tempfile.TemporaryDirectory(dir=site.project.build) as work:
         git(site.linux, *tree.FORMAT_PATCH, "--cover-letter", "-o", work, f"{group.below}..{group.branch}",
             env={**PLAIN_GIT, **git_identity(site, group)})
@@ -197,7 +197,7 @@ def check_cover(site: Site, group: Group) -> Finding:
               if git(site.linux, "cat-file", "-e", f"{group.branch}:{name}", check=False).returncode]
     below = letter(site.project, group.on)
     if group.on and below.is_file():
-        stands_on = f'"{title(below.read_text(errors="replace"))}"'
+        stands_on = f'"{title(letter_text(below))}"'
         if stands_on not in " ".join(text.split()):
             wrong.append(f"does not mention the series that it depends on, {stands_on}")
     if not wrong:
@@ -431,7 +431,7 @@ def check_b4(site: Site, group: Group) -> Finding:
     cover = letter(project, group.name)
     if not cover.is_file():
         return Finding("b4", subject, (f"{project.show(cover)} does not exist",))
-    text = cover.read_text(errors="replace")
+    text = letter_text(cover)
     shutil.rmtree(mails, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=project.build) as work:
         home = Path(work)

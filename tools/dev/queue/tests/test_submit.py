@@ -265,6 +265,15 @@ def test_the_whole_letter_is_written(stacked: Queue) -> None:
     assert "T Ester (1):\n  block: three\n" in text
 
 
+def test_a_letter_is_sent_without_the_marks_of_results(letter: Queue) -> None:
+    table = '<!--{{table players "missed deadlines"}}-->\n\n  N  cfq\n  8    0\n\n<!---->\n\n'
+    write(letter, GROUPS, lines=LETTER.replace("Patches 1", f"{table}<!--{{{{a: b}}}}-->7<!----> ms. Patches 1"))
+    letter.works("submit-check", "--only", "cover")
+    text = (letter.root / "build/submit/lines/0000-cover-letter.patch").read_text()
+    assert "\n\n  N  cfq\n  8    0\n\n7 ms. Patches 1 and 2 change" in text
+    assert "<!--" not in text
+
+
 @pytest.mark.parametrize(("old", "new", "told"), [
     ("stands on", "needs nothing but", ""),
     ('"Two\nlines"', "another", 'does not mention the series that it depends on, "Two lines"'),

@@ -3,13 +3,15 @@
 
 A scenario's text has `{{...}}` (model/references.py), and the page has the value. A document is read as it stands, so
 it has both: `<!--{{players: misses of player in cfq-bw N=16}}-->0<!---->`. A whole table stands between
-`<!--{{table SCENARIO "TITLE OF VIEW" configs=A,B}}-->` and `<!---->`.
+`<!--{{table SCENARIO "TITLE OF VIEW" configs=A,B}}-->` and `<!---->`. The cover letters have both as well, and tables
+without Markdown; `queue submit-check` sends them without the marks.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
+import textwrap
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +33,7 @@ from ..run import expect
 from . import result_tables
 
 DOCUMENTS_WITH_RESULTS = (ROOT / "README.md", DOCUMENTS / "administrators.md", DOCUMENTS / "developing.md",
-                          DOCUMENTS / "submitting.md")
+                          DOCUMENTS / "submitting.md", *sorted((ROOT / "patches/cover").glob("*.txt")))
 FILLED = re.compile(r"(<!--\{\{(.*?)\}\}-->)(.*?)(<!---->)", re.DOTALL)
 TABLE = re.compile(r"table (.*)", re.DOTALL)
 
@@ -86,7 +88,7 @@ def with_values(source: str, results: Mapping[str, Found], name: str) -> str:
         head, inner, _, end = found.groups()
         try:
             if table := TABLE.fullmatch(inner):
-                return f"{head}\n\n{_table(table[1], results)}\n\n{end}"
+                return f"{head}\n\n{_table(table[1], results, plain=name.endswith('.txt'))}\n\n{end}"
             reference = parse(inner)
             of = _result(reference.scenario, results)
             return f"{head}{value_of(reference, of[0]) if of else NO_RESULTS}{end}"
@@ -102,8 +104,8 @@ def _result(scenario: str, results: Mapping[str, Found]) -> Found:
     return results[scenario]
 
 
-def _table(words: str, results: Mapping[str, Found]) -> str:
-    """A view of a scenario, with some configurations only."""
+def _table(words: str, results: Mapping[str, Found], plain: bool) -> str:
+    """A view of a scenario, with some configurations only. @plain: for a mail, not in Markdown"""
     name, title, *more = shlex.split(words)
     of = _result(name, results)
     if not of:
@@ -118,4 +120,5 @@ def _table(words: str, results: Mapping[str, Found]) -> str:
         if key != "configs":
             raise BadValue(f"table {words}: '{word}' is not configs=A,B")
         view = structs.replace(view, configs=Names(value.split(",")))
-    return text.markdown(*result_tables.view_rows(result, view, scenario))
+    rows = result_tables.view_rows(result, view, scenario)
+    return textwrap.indent(text.table(*rows), "  ") if plain else text.markdown(*rows)
