@@ -40,7 +40,7 @@ from .options import (
 MATRIX = BUILD / "lab" / "matrix"
 HEAD = ["claim", "cells that hold", "median ratio", "worst cell", "where"]
 HUNT = BUILD / "lab" / "hunt"
-BATCH = 10  # loads of which all runs are known before the first is made
+BATCH = 4  # loads of which all runs are known before the first is made
 
 
 def _chosen(given: list[str] | None, known: dict[str, Any] | tuple[Any, ...], what: str) -> list[Any]:
@@ -213,15 +213,22 @@ def cmd_hunt(args: argparse.Namespace) -> int:
             results = hunter.run({name: drawn[number] for name, number in names.items()}, Runs(args.quiet))
             for name, result in results.items():
                 found += [(names[name], one) for one in hunt.findings(drawn[names[name]], result)]
+            _write(args, len(loads), found)
         found.sort(key=lambda one: (list(hunt.Kind).index(one[1].kind), -one[1].score, one[0]))
-        told = [{"load": number, **dataclasses.asdict(one)} for number, one in found]
-        write_json(args.out / f"seed-{args.seed}.json", {"seed": args.seed, "loads": len(loads), "findings": told})
+        told = _write(args, len(loads), found)
         files = {kind: _keep(hunter, args, *next(one for one in found if one[1].kind == kind), loads)
                  for kind in dict.fromkeys(one.kind for _, one in found)}
     print(json.dumps(told, indent=1) if args.json else _hunted(args, len(loads), found, files))
     for failure in hunter.failures:
         print(f"lab: {failure}", file=sys.stderr)
     return EXIT_FAILED if hunter.failures or (found and args.strict) else 0
+
+
+def _write(args: argparse.Namespace, count: int, found: list[tuple[int, hunt.Finding]]) -> list[dict[str, Any]]:
+    """What has been found so far: an interrupted hunt keeps it."""
+    told = [{"load": number, **dataclasses.asdict(one)} for number, one in found]
+    write_json(args.out / f"seed-{args.seed}.json", {"seed": args.seed, "loads": count, "findings": told})
+    return told
 
 
 def _batches(args: argparse.Namespace) -> Iterator[range]:

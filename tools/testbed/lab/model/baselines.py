@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -34,6 +34,12 @@ def with_tags(scheduler: str, queue: Mapping[str, str], tags: int) -> dict[str, 
     return {"nr_requests": str(tags), **{key: value for key, value in queue.items() if key != "nr_requests"}}
 
 
+def control_groups(keys: ConfigKeys, holders: Iterable[str], others: Iterable[str]) -> dict[str, dict[str, str]]:
+    """The files of a baseline's control groups: those of HOLDER and OTHER for each that has, or has no, reservation."""
+    stands_for = {HOLDER: sorted(holders), OTHER: sorted(others)}
+    return {name: dict(files) for key, files in keys.cgroups.items() for name in stands_for[key]}
+
+
 def configs(groups: list[Group], ours: list[Config], policy: str, depth: tuple[int, ...]) -> Iterator[Config]:
     """The baselines of a scenario; those for control groups only where it has some.
 
@@ -44,7 +50,6 @@ def configs(groups: list[Group], ours: list[Config], policy: str, depth: tuple[i
     for keys in load():
         if keys.cgroups and not holders:
             continue
-        stands_for = {HOLDER: holders, OTHER: names - holders}
-        files = {name: of_one for key, of_one in keys.cgroups.items() for name in sorted(stands_for[key])}
+        files = control_groups(keys, holders, names - holders)
         yield Config(at=("baselines",), name=keys.called, scheduler=keys.scheduler, policy=policy,
                      depth=depth, only={}, tunables=keys.tunables, queue=keys.queue, cgroups=files)

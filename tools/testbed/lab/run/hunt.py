@@ -31,26 +31,31 @@ DURATION_S = 20
 OURS = "cfq"
 PROCESSES = 60
 DELAYS_MS = (100, 200, 500, 800, 1000)
-OWN = "own:3GiB"  # of a file: more than the guest's page cache
+CAMERA_DELAY_MS = 500
+BUCKET_MS = 3000  # what a reservation may save up
+PLACED = 128 * MIB  # of a reader's file at the outer edge, where all of them lie in the first zone
+OTHERS = "others"  # the control group of all without a reservation, where control groups have reservations
+FILES_MIB = 3072  # of the files of a group together: more than the guest's page cache
 SIZES = tuple(512 << power for power in range(16))  # 512 B to 16 MiB
+LEAST_BUFFERED = 32 * KIB  # of sequential operations through the page cache: smaller ones make the same requests
 
 
 class Kind(enum.StrEnum):
     """What is compared; the value is the name in results."""
 
-    PROMISE = "promise"  # operations of reservation holders that miss their deadline, against none
+    PROMISE = "promise"  # reads with a reservation that miss its delay, against none
     WAIT = "longest wait"  # of any process that is not in class idle
     BEST_EFFORT = "best effort"  # its bytes
     IDLE = "class idle"  # its bytes
     LOST = "frames lost"
-    FSYNC = "fsync p99"  # of processes that fsync after each write
+    FSYNC = "fsync p99"  # of processes whose 99th percentile has an fsync
     UNFAIRNESS = "unfairness"  # fastest to slowest of equal closed-loop processes
 
 
 BOUNDS = {Kind.WAIT: 2.0, Kind.BEST_EFFORT: 1.4, Kind.IDLE: 1.4, Kind.LOST: 1.4, Kind.FSYNC: 1.4,
           Kind.UNFAIRNESS: 1.4}
 MORE_IS_BETTER = {Kind.BEST_EFFORT, Kind.IDLE}
-SHORTEST_MS = 100.0  # waits and fsyncs below it are equally good
+SHORTEST_MS = 25.0  # waits and fsyncs below it, of about two requests, are equally good
 NO_WORSE = 0.9  # a baseline that is better in one kind counts if its score in each other kind is at least this
 
 
@@ -72,26 +77,34 @@ class Load:
 
 
 def class_of(group: Mapping[str, Any]) -> str:
-    """Under cfq."""
+    """Under cfq: bw for all that have a reservation, of class BW or of their control group."""
     found: str = group["priority"]["bw"]["class"]
-    return found
+    return "bw" if group.get("cgroup", OTHERS) != OTHERS else found
 
 
 def share(groups: Iterable[Mapping[str, Any]], disk: Disk) -> float:
-    """The share of a disk's time that the reservations of groups need, wherever their files are, with best effort's.
+    """The share of a disk's time that the reservations of groups need, where their files are, with best effort's.
 
     As the kernel's io.bw.model has it: each stream takes its rate, and a positioning within each delay.
     """
     known = characteristics.compute(disk.attributes)
-    inner, each_ms = capacity.inner_mib(known), capacity.positioning_ms(known)
-    needs: list[float] = [group["count"] * (_rate(group) / inner + each_ms / group["priority"]["bw"]["delay_ms"])
-             for group in groups if class_of(group) == "bw"]
+    each_ms = capacity.positioning_ms(known)
+    needs: list[float] = []
+    for group in groups:
+        if class_of(group) == "bw":
+            rate, delay_ms = _reservation(group)
+            placed = group.get("file", "").startswith("block:")
+            slowest = known.outer_mbps * 1e6 / MIB if placed else capacity.inner_mib(known)
+            needs.append(group["count"] * (rate / MIB / slowest + each_ms / delay_ms))
     return sum(needs) + 1 - capacity.SHARE_PERCENT / 100
 
 
-def _rate(group: Mapping[str, Any]) -> float:
-    """Of a stream, in MiB/s."""
-    return float(group["rate"].removesuffix("MiB/s"))
+def _reservation(group: Mapping[str, Any]) -> tuple[int, int]:
+    """What each process of a group has reserved: bytes a second, and the delay in milliseconds."""
+    if "buffer_ms" in group:
+        return units.parse_size(group["size"]) * 1000 // group["period_ms"], CAMERA_DELAY_MS
+    keys = group["priority"]["bw"]
+    return units.parse_size(group["rate"].removesuffix("/s")), keys.get("delay_ms", group["deadline_ms"])
 
 
 def admitted(load: Load, disk: Disk) -> bool:
@@ -99,21 +112,52 @@ def admitted(load: Load, disk: Disk) -> bool:
     return share(load.groups, disk) <= 1 - capacity.MARGIN
 
 
-def _reserved(draw: Random, disk: Disk) -> list[dict[str, Any]]:
-    """Streams whose reservations are half to all of what the disk can serve.
+def _reader(draw: Random, rate: int, period_ms: int) -> dict[str, Any]:
+    """A group of processes that read in each period what they have reserved for that time."""
+    return {"kind": "paced", "count": draw.choice((1, 1, 2, 4, 8)), "rate": f"{rate}MiB/s",
+            "size": f"{rate * period_ms * MIB // 1000 // (4 * KIB) * 4 * KIB}B", "direct": draw.random() < 0.5,
+            "deadline_ms": period_ms, "spread_ms": draw.choice((0, 1000)), "start_ms": draw.choice((0, 0, 3000))}
 
-    Each reads within its delay what it has reserved for that time, so that it must have it by then.
+
+def _own(count: int) -> str:
+    """The files of a group: of that many processes, none of which reads its file twice."""
+    return f"own:{max(FILES_MIB // count, 256)}MiB"
+
+
+def _camera(draw: Random) -> dict[str, Any]:
+    """The keys of a process that writes 4 Mbit/s and syncs."""
+    return {"kind": "paced", "op": "write", "size": "20000B", "period_ms": 40, "spread_ms": 2000, "buffer_ms": 4000,
+            "fsync_every": draw.choice((25, 50, 250)), "file": "new"}
+
+
+def _reserved(draw: Random, disk: Disk, filesystem: str) -> list[dict[str, Any]]:
+    """Processes whose reservations are half to all of what the disk can serve.
+
+    On a file system a control group has the reservation, on the raw device a control group or class BW.
     """
     most = draw.uniform(0.5, 1.0) * (1 - capacity.MARGIN)
+    by_group = bool(filesystem) or draw.random() < 0.3
+    placed = not filesystem and draw.random() < 0.3
     groups: list[dict[str, Any]] = []
     for number in range(40):
-        delay, rate = draw.choice(DELAYS_MS), draw.choice((1, 2, 3, 5))
-        group = {"name": f"reserved{number}", "kind": "paced", "count": draw.choice((1, 1, 2, 4, 8)),
-                 "rate": f"{rate}MiB/s", "size": f"{rate * delay * MIB // 1000 // (4 * KIB) * 4 * KIB}B",
-                 "direct": draw.random() < 0.5, "deadline_ms": delay, "spread_ms": draw.choice((0, 1000)),
-                 "start_ms": draw.choice((0, 0, 3000)),
-                 "priority": {"bw": {"class": "bw", "rate": f"{rate}MiB/s", "delay_ms": delay},
-                              "rt": {"class": "rt", "level": 4}}}
+        name, rate, delay_ms = f"reserved{number}", draw.choice((1, 2, 3, 5)), draw.choice(DELAYS_MS)
+        # in class BW also less often, and more at once: what is asked for beyond the delay is due when it is needed
+        period_ms = delay_ms if by_group else max(delay_ms, min(BUCKET_MS, delay_ms * draw.choice((1, 1, 2, 4))))
+        if filesystem and draw.random() < 0.5:
+            group = {"name": name, "count": draw.choice((4, 8, 16)), **_camera(draw)}
+        else:
+            group = {"name": name, **_reader(draw, rate, period_ms)}
+            if filesystem:
+                group["file"] = _own(FILES_MIB // 256)
+            elif placed:
+                before = sum(one["count"] for one in groups)
+                group["file"] = f"block:{before * PLACED // MIB + 1}MiB+{PLACED // MIB}MiB"
+        if by_group:
+            group |= {"cgroup": name,
+                      "priority": {"bw": {"class": "be", "level": 4}, "rt": {"class": "rt", "level": 4}}}
+        else:
+            group["priority"] = {"bw": {"class": "bw", "rate": group["rate"], "delay_ms": delay_ms},
+                                 "rt": {"class": "rt", "level": 4}}
         if sum(one["count"] for one in [*groups, group]) > PROCESSES * 2 // 3:
             break
         if share([*groups, group], disk) <= most:
@@ -121,22 +165,36 @@ def _reserved(draw: Random, disk: Disk) -> list[dict[str, Any]]:
     return groups
 
 
+def reserved_by_group(groups: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+    """The control groups that have a reservation, with their line of io.bw."""
+    lines = {}
+    for group in groups:
+        if group.get("cgroup", OTHERS) != OTHERS:
+            rate, delay_ms = _reservation(group)
+            lines[group["cgroup"]] = {"io.bw": f"DEV bps={group['count'] * rate} delay={delay_ms * 1000}"}
+    return lines
+
+
 def _priority(draw: Random) -> dict[str, Any]:
     """Of a process without a reservation: mostly that of most processes."""
-    drawn = draw.random()
-    keys = {"class": "idle"} if drawn < 0.15 else {"class": "be", "level": draw.randint(0, 7) if drawn < 0.3 else 4}
+    keys: dict[str, Any] = {"class": draw.choices(("be", "idle", "rt"), (80, 15, 5))[0]}
+    if keys["class"] != "idle":
+        keys["level"] = draw.randint(0, 7) if draw.random() < 0.3 else 4
     return {"priority": {"bw": keys, "rt": keys}}
 
 
 def _on_device(draw: Random) -> dict[str, Any]:
     """A group of processes that use the raw device."""
-    kind = draw.choice(("greedy", "greedy", "random", "random", "paced", "writer", "tree"))
-    size = draw.choice(SIZES)
-    group: dict[str, Any] = {"kind": "greedy" if kind == "writer" else kind, "direct": draw.random() < 0.5}
+    kind = draw.choice(("greedy", "greedy", "random", "random", "paced", "tree"))
     if kind == "tree":
-        return group | {"file": "tree"}
-    if kind == "writer":
-        group["op"] = "write"
+        return {"kind": "tree", "file": "tree"}
+    op = draw.choice(("read", "read", "read", "write", "rewrite"))
+    group: dict[str, Any] = {"kind": kind, "op": op, "direct": draw.random() < 0.5}
+    size = draw.choice(SIZES)
+    if op != "read" and draw.random() < 0.3:
+        group["fsync_every"] = draw.choice((1, 10, 100))
+    if kind == "greedy" and not group["direct"]:
+        size = max(size, LEAST_BUFFERED)
     if kind == "paced":
         size = max(size, 4 * KIB)
         group["period_ms"] = draw.choice((20, 100, 500, 1000))
@@ -144,27 +202,43 @@ def _on_device(draw: Random) -> dict[str, Any]:
         group["file"] = draw.choice(("db", "disk"))
         if draw.random() < 0.5:
             group["per_s"] = draw.choice((1, 5, 20, 60))
-    if kind in ("greedy", "random") and draw.random() < 0.3:
-        group["think_ms"] = draw.choice((1, 5, 20))
-    return group | {"size": f"{size}B"}
+    return group | {"size": f"{size}B"} | _pauses(draw, kind)
 
 
-def _on_filesystem(draw: Random) -> dict[str, Any]:
-    """A group of processes that use files of a file system."""
-    kind = draw.choice(("camera", "syncer", "copy", "reader", "writer", "database"))
+def _pauses(draw: Random, kind: str) -> dict[str, Any]:
+    """Of three processes in ten that do not have a pace: a pause after each operation, or now and then a long one."""
+    if kind == "paced" or draw.random() >= 0.3:
+        return {}
+    if draw.random() < 0.5:
+        return {"think_ms": draw.choice((1, 5, 20))}
+    return {"burst": draw.choice((10, 100)), "pause_ms": draw.choice((100, 1000))}
+
+
+def _on_filesystem(draw: Random, count: int) -> dict[str, Any]:
+    """A group of so many processes that use files of a file system."""
+    kind = draw.choice(("camera", "syncer", "copy", "reader", "player", "random", "writer", "database"))
+    direct, least = draw.random() < 0.3, draw.choice(SIZES[3:])
+    size = f"{least}B"
     if kind == "camera":
-        return {"kind": "paced", "op": "write", "size": "20000B", "period_ms": 40, "spread_ms": 2000,
-                "buffer_ms": 4000, "fsync_every": draw.choice((25, 50, 250)), "file": "new"}
+        return _camera(draw)
     if kind == "syncer":
-        return {"kind": "paced", "op": "write", "size": "4KiB", "period_ms": draw.choice((100, 1000)),
-                "fsync_every": 1, "file": "new"}
+        return {"kind": "paced", "op": "write", "size": draw.choice(("4KiB", "64KiB", "1MiB")),
+                "period_ms": draw.choice((100, 1000)), "fsync_every": 1, "file": "new"}
     if kind == "copy":
-        return {"kind": "copy", "size": "128KiB", "file": OWN}
+        return {"kind": "copy", "size": "128KiB", "file": _own(count)}
     if kind == "database":
-        return {"kind": "random", "op": "rewrite", "size": "4KiB", "fsync_every": 1, "file": OWN}
+        return {"kind": "random", "op": "rewrite", "size": draw.choice(("4KiB", "16KiB")), "fsync_every": 1,
+                "direct": direct, "file": _own(count)}
+    if kind == "player":
+        return {"kind": "paced", "size": size, "period_ms": draw.choice((200, 1000)), "direct": direct,
+                "file": _own(count)}
+    if kind == "random":
+        return {"kind": "random", "size": size, "direct": direct, "file": _own(count), **_pauses(draw, kind)}
+    if not direct or kind == "writer":
+        size = f"{max(least, LEAST_BUFFERED)}B"
     if kind == "writer":
-        return {"kind": "greedy", "op": "write", "size": f"{draw.choice(SIZES[3:])}B", "file": "new"}
-    return {"kind": "greedy", "size": f"{draw.choice(SIZES[3:])}B", "file": OWN}
+        return {"kind": "greedy", "op": "write", "size": size, "file": "new", **_pauses(draw, kind)}
+    return {"kind": "greedy", "size": size, "direct": direct, "file": _own(count), **_pauses(draw, kind)}
 
 
 def draw_load(seed: int, number: int, load_disk: Callable[[str], Disk]) -> Load:
@@ -174,16 +248,17 @@ def draw_load(seed: int, number: int, load_disk: Callable[[str], Disk]) -> Load:
     name = draw.choice(tuple(SETTINGS))
     settings, attributes = SETTINGS[name]
     filesystem = draw.choice(("", "", "", "ext4", "xfs", "btrfs"))
-    groups = _reserved(draw, disk) if not filesystem and draw.random() < 0.7 else []
+    groups = _reserved(draw, disk, filesystem) if draw.random() < 0.7 else []
+    where = {"cgroup": OTHERS} if reserved_by_group(groups) else {}
     room = PROCESSES - sum(group["count"] for group in groups)
     for index in range(draw.randint(1, 5)):
         if room <= 0:
             break
         count = min(room, draw.choice((1, 1, 1, 2, 4, 8, 16)))
         room -= count
-        made = _on_filesystem(draw) if filesystem else _on_device(draw)
+        made = _on_filesystem(draw, count) if filesystem else _on_device(draw)
         groups.append({"name": f"group{index}", "count": count, "start_ms": draw.choice((0, 0, 0, 2000)), **made,
-                       **_priority(draw)})
+                       **_priority(draw), **where})
     tags = draw.choice(TAGS)
     top: dict[str, Any] = {"disk": disk.name, "settings": settings, "depth": draw.choice(matrix.depths(tags)),
                            "duration_s": DURATION_S, "seed": draw.randint(1, 1000)}
@@ -195,9 +270,12 @@ def draw_load(seed: int, number: int, load_disk: Callable[[str], Disk]) -> Load:
 # --- as a scenario ------------------------------------------------------------------------------
 
 
-def _config(keys: ConfigKeys, tags: int) -> dict[str, Any]:
+def _config(keys: ConfigKeys, load: Load) -> dict[str, Any]:
     """A baseline as the file has it."""
-    tables = {"set": dict(keys.tunables), "queue": baselines.with_tags(keys.scheduler, keys.queue, tags)}
+    holders = reserved_by_group(load.groups)
+    others = {group["cgroup"] for group in load.groups if "cgroup" in group} - holders.keys()
+    tables = {"set": dict(keys.tunables), "queue": baselines.with_tags(keys.scheduler, keys.queue, load.tags),
+              "cgroup": baselines.control_groups(keys, holders, others)}
     return {"name": keys.called, "scheduler": keys.scheduler,
             **{key: table for key, table in tables.items() if table}}
 
@@ -207,8 +285,10 @@ def text_of(load: Load, title: str, about: str = "", expects: Sequence[Mapping[s
     """A scenario file. @only: names of the baselines in it; None: all that suit the load"""
     top = {"title": title, "source": "not published", **({"about": about} if about else {}), **load.top,
            "policy": "rt"}
-    ours = {"name": OURS, "scheduler": OURS, "policy": "bw", "queue": {"nr_requests": load.tags}}
-    configs = [ours, *(_config(keys, load.tags) for keys in suited(load)
+    lines_of = reserved_by_group(load.groups)
+    ours = {"name": OURS, "scheduler": OURS, "policy": "bw", "queue": {"nr_requests": load.tags},
+            **({"cgroup": lines_of} if lines_of else {})}
+    configs = [ours, *(_config(keys, load) for keys in suited(load)
                        if only is None or keys.called in only)]
     lines = [f"{key} = {_value(value)}" for key, value in top.items()]
     if load.disk_set:
@@ -220,10 +300,13 @@ def text_of(load: Load, title: str, about: str = "", expects: Sequence[Mapping[s
 
 
 def suited(load: Load) -> list[ConfigKeys]:
-    """The baselines that can differ under a load: without writes, write-back throttling does nothing."""
+    """The baselines that can differ under a load: some settings do nothing without writes, groups or classes."""
+    by_group = bool(reserved_by_group(load.groups))
     writes = any(group.get("op", "read") != "read" or group["kind"] == "copy" for group in load.groups)
+    classes = {group["priority"]["rt"]["class"] for group in load.groups}
     return [keys for keys in baselines.load()
-            if not keys.cgroups and (writes or not {"wbt_lat_usec", "async_depth"} & keys.queue.keys())]
+            if (by_group or not keys.cgroups) and (writes or not {"wbt_lat_usec", "async_depth"} & keys.queue.keys())
+            and (len(classes) > 1 or "prio_aging_expire" not in keys.tunables)]
 
 
 def _value(value: Any) -> str:
@@ -231,7 +314,8 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + " }"
+        return "{ " + ", ".join(f"{key if key.isidentifier() else json.dumps(key)} = {_value(item)}"
+                                for key, item in value.items()) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_value, value)) + "]"
     return json.dumps(value)
@@ -253,7 +337,12 @@ def _wait_ms(process: ProcessResult, duration_ns: int) -> float:
 def _closed(group: Mapping[str, Any]) -> bool:
     """Whether the group's processes go on when an operation is complete, so that they take what they get."""
     paced = group["kind"] == "paced" or (group["kind"] == "random" and "per_s" in group)
-    return not paced and not group.get("think_ms")
+    return not paced and not group.get("think_ms") and not group.get("pause_ms")
+
+
+def _syncs(group: Mapping[str, Any]) -> bool:
+    """Whether the 99th percentile of a group's operations is one that ends with an fsync."""
+    return 0 < group.get("fsync_every", 0) <= 50
 
 
 def unfairness(processes: Sequence[ProcessResult]) -> float:
@@ -275,17 +364,17 @@ def values(load: Load, cell: CellResult, duration_ns: int) -> dict[Kind, float]:
         def note(kind: Kind, found: Iterable[float]) -> None:
             listed.setdefault(kind, []).extend(found)
 
-        if cls == "bw":
+        if cls == "bw" and "deadline_ms" in group:
             note(Kind.PROMISE, (float(one["misses"]) for one in processes))
-        elif cls == "be":
+        if cls == "be":
             note(Kind.BEST_EFFORT, (float(one["bytes"]) for one in processes))
-        elif not busy:  # otherwise the disk may have no time that others do not want
+        elif cls == "idle" and not busy:  # otherwise the disk may have no time that others do not want
             note(Kind.IDLE, (float(one["bytes"]) for one in processes))
         if "buffer_ms" in group:
             note(Kind.LOST, (float(one["lost"]) for one in processes))
         if cls != "idle":
             note(Kind.WAIT, (max(_wait_ms(one, duration_ns), SHORTEST_MS) for one in processes))
-            if group.get("fsync_every") == 1:
+            if _syncs(group):
                 note(Kind.FSYNC, (max(one["latency_ns"]["p99"] / NSEC_PER_MSEC, SHORTEST_MS) for one in processes))
             if _closed(group) and len(processes) > 1:
                 note(Kind.UNFAIRNESS, [unfairness(processes)])
@@ -305,7 +394,7 @@ class Finding:
 
     def says(self) -> str:
         if self.kind == Kind.PROMISE:
-            return f"{self.ours:g} operations with an admitted reservation miss their deadline under cfq"
+            return f"{self.ours:g} reads with an admitted reservation miss their deadline under cfq"
         return f"{self.kind}: {self.ours:g} under cfq, {self.theirs:g} under {self.baseline}"
 
 
@@ -345,7 +434,7 @@ def smaller(load: Load) -> Iterator[Load]:
             yield dataclasses.replace(load, groups=(*load.groups[:index], changed, *load.groups[index + 1:]))
     if load.top["duration_s"] > 5:
         yield dataclasses.replace(load, top=load.top | {"duration_s": load.top["duration_s"] / 2})
-    for key, plain in (("depth", 1), ("disk", matrix.PUBLISHED_ON), ("seed", 1)):
+    for key, plain in (("depth", 1), ("disk", matrix.PUBLISHED_ON), ("seed", 1), ("settings", "linux")):
         if load.top[key] != plain:
             yield dataclasses.replace(load, top=load.top | {key: plain})
     if load.tags != 64:
@@ -358,10 +447,13 @@ def _simpler(group: dict[str, Any]) -> Iterator[dict[str, Any]]:
     if group.get("count", 1) > 1:
         yield group | {"count": 1}
         yield group | {"count": group["count"] // 2}
-    for key in ("start_ms", "think_ms", "spread_ms"):
+    for key in ("start_ms", "think_ms", "spread_ms", "pause_ms", "direct"):
         if group.get(key):
-            yield group | {key: 0}
-    if group.get("size", "").endswith("B") and group["size"][:-1].isdigit():
+            yield group | {key: type(group[key])(0)}
+    for key, plain in (("period_ms", 1000), ("per_s", 20), ("fsync_every", 1)):
+        if group.get(key, plain) != plain and class_of(group) != "bw" and "buffer_ms" not in group:
+            yield group | {key: plain}
+    if class_of(group) != "bw" and group.get("size", "").endswith("B") and group["size"][:-1].isdigit():
         size = units.parse_size(group["size"])
         for plain in (4 * KIB, MIB):
             if size != plain:
@@ -381,13 +473,14 @@ def expect_of(finding: Finding, load: Load, cell: CellResult) -> dict[str, Any]:
 
     several = [one for one in load.groups if _closed(one) and one.get("count", 1) > 1 and class_of(one) != "idle"]
     chosen: dict[Kind, dict[str, Any]] = {
-        Kind.PROMISE: {"metric": "misses", "groups": named("bw")},
-        Kind.WAIT: {"metric": "latency_max_ms", "groups": named("bw", "be"), "reduce": "max"},
+        Kind.PROMISE: {"metric": "misses", "groups": [one["name"] for one in load.groups
+                                                      if class_of(one) == "bw" and "deadline_ms" in one]},
+        Kind.WAIT: {"metric": "latency_max_ms", "groups": named("bw", "be", "rt"), "reduce": "max"},
         Kind.BEST_EFFORT: {"metric": "bytes", "groups": named("be")},
         Kind.IDLE: {"metric": "bytes", "groups": named("idle")},
         Kind.LOST: {"metric": "lost", "groups": [one["name"] for one in load.groups if "buffer_ms" in one]},
         Kind.FSYNC: {"metric": "latency_p99_ms", "reduce": "max", "groups": [
-            one["name"] for one in load.groups if one.get("fsync_every") == 1 and class_of(one) != "idle"]},
+            one["name"] for one in load.groups if _syncs(one) and class_of(one) != "idle"]},
         Kind.UNFAIRNESS: {"metric": "bytes", "reduce": "ratio",
                           "groups": [max(several, key=unfair)["name"]] if several else []},
     }

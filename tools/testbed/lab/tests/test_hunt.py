@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import dataclasses
-import os
+import json
 from pathlib import Path
-from random import Random
 from typing import Any, cast
 
 import pytest
 
+from tools.dev.check.seed import seed
 from tools.testbed.lab import cli
 from tools.testbed.lab.model import schema
 from tools.testbed.lab.model.catalog import DISKS
@@ -60,8 +60,8 @@ def test_each_load_is_a_scenario_with_admitted_reservations(number: int) -> None
     assert 1 <= load.processes <= hunt.PROCESSES and scenario.configs[0].name == hunt.OURS
     assert hunt.admitted(load, of_checkout(load.top["disk"]))
     for group in scenario.groups:
-        if group.name.startswith("reserved"):
-            numbers = group.numbers({})
+        numbers = group.numbers({})
+        if group.name.startswith("reserved") and numbers.deadline_ms:
             assert numbers.period_ns == pytest.approx(1e6 * (numbers.deadline_ms or 0), rel=0.05)
 
 
@@ -81,7 +81,22 @@ def test_draws_are_of_all_kinds() -> None:
     assert {load.tags for load in loads} == set(matrix.TAGS)
     assert {load.top["depth"] for load in loads if load.tags == 2} == {1}
     classes = {hunt.class_of(group) for load in loads for group in load.groups}
-    assert classes == {"be", "bw", "idle"}
+    assert classes == {"be", "bw", "idle", "rt"}
+    holders = {("filesystem" in load.top, "cgroup" in group, "buffer_ms" in group) for load in loads
+               for group in load.groups if hunt.class_of(group) == "bw"}
+    assert holders == {(False, False, False), (False, True, False), (True, True, False), (True, True, True)}
+
+
+def test_control_groups_have_their_reservation_under_cfq_and_weights_under_bfq() -> None:
+    camera = {"name": "reserved0", "count": 4, "kind": "paced", "op": "write", "size": "20000B", "period_ms": 40,
+              "buffer_ms": 4000, "fsync_every": 50, "file": "new", "cgroup": "reserved0", "priority": BE}
+    copy = {"name": "copy", "kind": "copy", "size": "128KiB", "file": "own:32MiB", "cgroup": hunt.OTHERS,
+            "priority": BE}
+    scenario = hunt.scenario_of(hunt.Load(TOP | {"filesystem": "ext4"}, 64, (camera, copy)), "load")
+    files = {config.name: config.cgroups for config in scenario.configs}
+    assert files["cfq"] == {"reserved0": {"io.bw": "DEV bps=2000000 delay=500000"}}
+    assert files["bfq, weights"] == {"reserved0": {"io.bfq.weight": "1000"}, hunt.OTHERS: {"io.bfq.weight": "10"}}
+    assert not files["bfq"] and "bfq, weights" not in [keys.called for keys in hunt.suited(LOAD)]
 
 
 def test_write_back_throttling_is_compared_under_loads_that_write() -> None:
@@ -183,13 +198,16 @@ def test_shrunk_file_expects_what_is_not_so(kind: Kind) -> None:
     assert [one["status"] for one in expect.evaluate(result, scenario)] == ["pass"]
 
 
-def test_a_load_runs(kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of one of four seeds, which is printed (SEED=N chooses): loads of others can take minutes of real time."""
-    seed = Random(os.environ.get("SEED") or os.urandom(4)).choice((22, 33, 44, 55))
-    print(f"lab hunt --seed {seed} --runs 1")
-    arguments = ["hunt", "--seed", str(seed), "--runs", "1", "--duration", "3", "--tries", "0", "--quiet",
+def test_findings_of_new_loads_are_scenarios_that_fail(kernel: Path, tmp_path: Path,
+                                                       capsys: pytest.CaptureFixture[str]) -> None:
+    """Of another seed in each run of `make check`, which says it (SEED=N chooses)."""
+    arguments = ["hunt", "--seed", str(seed()), "--runs", "2", "--duration", "3", "--tries", "2", "--quiet", "-j", "2",
                  "--kernel", str(kernel), "--out", str(tmp_path), "--cache", str(tmp_path / "cache")]
     assert cli.main(arguments) == 0, capsys.readouterr()
-    assert f"seed {seed}: 1 loads" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert f"seed {seed()}: 2 loads" in said.out and "its expectation holds" not in said.err
+    kept = json.loads((tmp_path / f"seed-{seed()}.json").read_text())
+    assert {one["kind"].replace(" ", "-") for one in kept["findings"]} == {
+        path.stem.removeprefix(f"seed-{seed()}-") for path in tmp_path.glob("*.toml")}
     for path in tmp_path.glob("*.toml"):
         schema.load(path)
