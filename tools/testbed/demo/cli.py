@@ -33,6 +33,7 @@ from tools.base.cli import ToolError
 from tools.base.paths import BUILD
 from tools.testbed import vm
 from tools.testbed.disk import presets
+from tools.testbed.lab.model import settings
 from tools.testbed.vm import qemu
 
 from . import results
@@ -72,7 +73,8 @@ def command(args: argparse.Namespace) -> int:
         vm.build_bwctl()
     words = ["bash", str(HERE / "guest.sh"), str(args.seconds), str(args.player_seconds),
              str(args.camera_seconds), str(HERE), "-" if args.disk == "none" else args.disk,
-             str(BUILD / "bwctl/bwctl") if needs_bwctl else "-", *args.schedulers.split(",")]
+             str(BUILD / "bwctl/bwctl") if needs_bwctl else "-",
+             " ".join(f"{name}={value}" for name, value in settings.recommended().items()), *args.schedulers.split(",")]
     with tempfile.TemporaryDirectory(prefix="fio-") as work:
         print("demo: booting the kernel, then running fio under each scheduler", file=sys.stderr, flush=True)
         timeout = 240 + 60 * args.seconds + 30 * (args.player_seconds + args.camera_seconds)
@@ -93,7 +95,7 @@ def command(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({"schedulers": mixed, "players": players, "cameras": cameras}))
     else:
-        print(f"\n{results.about_disk(disk)}" if disk else "")
+        print(f"\n{results.about_disk(disk, settings.recommended())}" if disk else "")
         print(results.table(mixed))
         if players:
             print(results.player_table(players))

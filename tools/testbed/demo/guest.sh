@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # In the guest: one null_blk disk and the mixed jobs under each scheduler, then players concurrent
 # with sequential readers, then cameras on a file system concurrent with a copy and a backup.
-# usage: guest.sh SECONDS PLAYER-SECONDS CAMERA-SECONDS JOBFOLDER PRESET|- BWCTL|- SCHEDULER...|all
+# usage: guest.sh SECONDS PLAYER-SECONDS CAMERA-SECONDS JOBFOLDER PRESET|- BWCTL|- SETTINGS SCHEDULER...|all
+# SETTINGS: of queue/, as "NAME=VALUE ...", which the udev rule sets
 set -eu
 
-seconds=$1 player_seconds=$2 camera_seconds=$3 jobs=$4 preset=$5 bwctl=$6
-shift 6
+seconds=$1 player_seconds=$2 camera_seconds=$3 jobs=$4 preset=$5 bwctl=$6 settings=$7
+shift 7
 
 # shellcheck source=tools/testbed/vm/guest/watch.sh
 . "$jobs/../vm/guest/watch.sh"
@@ -24,10 +25,20 @@ queue=/sys/block/table/queue
 rotates=0
 [ "$(cat "$disk/irqmode")" != 3 ] || rotates=1
 
+# use SCHEDULER: sets it, and the settings, of which nr_requests becomes the default with each scheduler
+use()
+{
+	local setting
+
+	echo "$1" > "$queue/scheduler"
+	for setting in $settings; do
+		[ "$1" = none ] && [ "${setting%%=*}" = nr_requests ] || echo "${setting#*=}" > "$queue/${setting%%=*}"
+	done
+}
+
 [ "$1" = all ] && read -r -a list < <(tr -d '[]' < "$queue/scheduler") || list=("$@")
 for scheduler in "${list[@]}"; do
-	echo "$scheduler" > "$queue/scheduler"
-	[ "$scheduler" = none ] || echo 256 > "$queue/nr_requests"
+	use "$scheduler"
 	echo "run: $scheduler"
 	FIO_DEVICE=/dev/table FIO_SECONDS=$seconds fio --output-format=json \
 		--output="$VM_OUT/$scheduler.json" "$jobs/mixed.fio"
@@ -43,9 +54,7 @@ for scheduler in cfq mq-deadline bfq none; do
 	none) class=() ;;
 	*) class=(ionice -c realtime) ;;
 	esac
-	echo "$scheduler" > "$queue/scheduler"
-	[ "$scheduler" = none ] || echo 256 > "$queue/nr_requests"
-	echo 128 > "$queue/read_ahead_kb"
+	use "$scheduler"
 	echo 3 > /proc/sys/vm/drop_caches
 	echo "players: $scheduler"
 	fio --output-format=json --output="$VM_OUT/readers-$scheduler.json" "$jobs/sequential.fio" &
@@ -88,8 +97,7 @@ for scheduler in cfq mq-deadline bfq; do
 	grep -qw "$scheduler" "$queue/scheduler" || continue
 	mkfs.ext4 -q -F /dev/recorder $((40 << 20))
 	mount /dev/recorder "$FIO_FOLDER"
-	echo "$scheduler" > "$queue/scheduler"
-	echo 64 > "$queue/nr_requests"
+	use "$scheduler"
 	case $scheduler in
 	cfq) "$bwctl" group --rate 16MB --delay 500ms --streams 16 cameras recorder ;;
 	bfq)

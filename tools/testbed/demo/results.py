@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from tools.testbed.disk.characteristics import compute
 # The same values are in players.fio, sequential.fio and guest.sh.
 PLAYERS = 6
 PLAYER_MIB = 3
-READ_AHEAD_KB = 128
 READERS = 2
 # A player has a second to play what it has: the data of the next second must arrive by then.
 LATE_MS = 1000
@@ -95,8 +94,8 @@ def add_expected(results: dict[str, list[dict[str, Any]]], preset: presets.Prese
                 row["expected_iops"] = None if scheduler in WAIT else expected
 
 
-def about_disk(preset: presets.Preset) -> str:
-    """The properties of the disk that the results depend on, with names of null_blk's attributes."""
+def about_disk(preset: presets.Preset, queue: Mapping[str, str]) -> str:
+    """The properties of the disk that the results depend on, with names of null_blk's attributes and of queue/."""
     def value(key: str) -> int:
         return int(preset.attributes[key])
 
@@ -106,8 +105,8 @@ def about_disk(preset: presets.Preset) -> str:
     order = f"by position, but after {value('rot/reorder_ms')} ms by age (reorder_ms)" \
         if preset.attributes["rot/sched"] == "rpo" else "by arrival"
     return (f"disk: {preset.name}, {value('rot/rpm')} rpm, {value('size') / 1024:.0f} GiB, {memory};\n"
-            f"{value('hw_queue_depth')} commands of up to {value('max_sectors') / 2:.0f} KiB "
-            f"({value('max_sectors')} max_sectors), served {order};\nall three jobs run at the same time")
+            f"{value('hw_queue_depth')} commands in the drive, served {order};\n"
+            f"as the udev rule sets it: {', '.join(f'{name} {number}' for name, number in queue.items())}")
 
 
 def load(folder: Path, order: list[str]) -> dict[str, list[dict[str, Any]]]:

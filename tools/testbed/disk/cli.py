@@ -54,7 +54,7 @@ def _list(args: argparse.Namespace) -> int:
 def _create(args: argparse.Namespace) -> int:
     preset = presets.load(args.preset)
     presets.change(preset, args.set)
-    path = device.create(preset.attributes, args.name or preset.name)
+    path = device.create(preset.with_limits(), args.name or preset.name)
     print(json.dumps({"device": str(path)}) if args.json else path)
     return 0
 
@@ -72,7 +72,7 @@ def _show(args: argparse.Namespace) -> int:
         return 0
     print(table(["attribute", "value"], [
         [key, value] for key, value in shown.items()
-        if key.startswith("rot/") or key in ("size", "hw_queue_depth", "max_sectors")]))
+        if key.startswith("rot/") or key in ("size", "hw_queue_depth", "max_sectors", "max_segments")]))
     print("\n" + table(["counter", "value"], [[key, str(number)] for key, number in stats.items()]))
     return 0
 

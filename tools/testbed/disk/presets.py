@@ -18,7 +18,7 @@ from .transports import TRANSPORTS
 FOLDER = Path(__file__).resolve().parents[3] / "configs" / "disks"
 RATED = ("outer_mbps", "inner_mbps", "random_4k_ms", "random_4k_kib_s", "random_64k_kib_s")
 
-MAX_SECTORS = 1024  # largest request to the disk of a guest
+MAX_SECTORS = 1024  # largest request to the disk of a guest, where neither preset nor settings say so
 
 ROTATING = "3"  # the irqmode of a rotating disk
 ATTRIBUTE = re.compile(r"(?:rot/)?[a-z0-9_]+")  # path of an attribute in the folder of a device
@@ -34,6 +34,14 @@ class Preset:
     attributes: dict[str, str] = field(default_factory=dict)
     rated: dict[str, float] = field(default_factory=dict)
     transport: str = ""
+
+    def with_limits(self) -> dict[str, str]:
+        """The attributes, with the largest command and the segments that Linux sets for the transport."""
+        if not self.transport:
+            return self.attributes
+        limits = TRANSPORTS[self.transport]
+        return {"max_sectors": str(2 * limits.max_sectors_kb), "max_segments": str(limits.max_segments),
+                **self.attributes}
 
 
 def names(folder: Path = FOLDER) -> list[str]:

@@ -230,14 +230,11 @@ static const struct setting {
 #include "recommended.h"
 };
 
-/* What a setting costs that is larger or smaller than recommended; NULL: nothing. */
+/* What a setting costs that is larger or smaller than recommended. `make pages` writes it from results. */
 static const struct cost {
 	const char *name, *larger, *smaller;
 } costs[] = {
-	{ "max_sectors_kb", "larger commands make reservations miss deadlines", NULL },
-	{ "read_ahead_kb", "more read-ahead exceeds the burst of a reservation",
-	  "less read-ahead costs buffered readers throughput" },
-	{ "nr_requests", NULL, "fewer tags leave a scheduler no choice" },
+#include "costs.h"
 };
 
 static const char *cost_of(const struct setting *setting, uint64_t value)
@@ -254,7 +251,6 @@ static void check_settings(struct report *report, const char *disk, const char *
 {
 	char found[LINE_SIZE], advice[LINE_SIZE], file[LINE_SIZE];
 	bool differs = false;
-	const char *cost;
 	uint64_t value;
 
 	for (size_t i = 0; i < ARRAY_SIZE(recommended); i++) {
@@ -264,13 +260,10 @@ static void check_settings(struct report *report, const char *disk, const char *
 		if ((only && strcmp(only, setting->name)) ||
 		    !disk_read_number(disk, file, &value) || value == setting->value)
 			continue;
-		cost = cost_of(setting, value);
-		if (!cost)
-			continue;
 		put_text(found, sizeof(found), "%s is %" PRIu64 ", recommended: %" PRIu64,
 			 setting->name, value, setting->value);
 		put_text(advice, sizeof(advice), "%s; echo %" PRIu64 " > /sys/block/%s/%s",
-			 cost, setting->value, disk, file);
+			 cost_of(setting, value), setting->value, disk, file);
 		result(report, OK, "settings", disk, found, advice);
 		differs = true;
 	}

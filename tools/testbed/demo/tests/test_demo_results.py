@@ -62,21 +62,21 @@ def reader(name: str, longest_ms: float, bins: dict[str, int] | None = None) -> 
 
 def test_settings_of_the_disk_are_shown() -> None:
     preset = presets.load("barracuda-7200.11")
-    shown = results.about_disk(preset)
+    shown = results.about_disk(preset, {"max_sectors_kb": "512", "nr_requests": "64"})
     for word in ("barracuda-7200.11", "7200 rpm", "465 GiB", "24 MiB of read cache (cache_kb) and 8 MiB of "
-                 "write cache (write_kb)", "32 commands of up to 512 KiB (1024 max_sectors)",
+                 "write cache (write_kb)", "32 commands in the drive", "max_sectors_kb 512, nr_requests 64",
                  "by position, but after 500 ms by age (reorder_ms)"):
         assert word in shown
-    presets.change(preset, ["rot/write_back=0", "rot/sched=fcfs", "max_sectors=256"])
-    shown = results.about_disk(preset)
-    for word in ("of read cache (cache_kb), no write cache", "by arrival", "up to 128 KiB (256 max_sectors)"):
+    presets.change(preset, ["rot/write_back=0", "rot/sched=fcfs"])
+    shown = results.about_disk(preset, {})
+    for word in ("of read cache (cache_kb), no write cache", "by arrival"):
         assert word in shown
     assert "reorder_ms" not in shown
 
 
 @pytest.mark.parametrize("name", presets.names())
 def test_every_disk_can_be_described(name: str) -> None:
-    assert name in results.about_disk(presets.load(name))
+    assert name in results.about_disk(presets.load(name), {})
 
 
 @pytest.mark.parametrize(("name", "settings", "expected"), [
@@ -187,10 +187,9 @@ def test_readers_have_a_part_of_the_disk_each() -> None:
     assert all(start + gib <= after for start, after in itertools.pairwise([*starts, disk_gib]))
 
 
-def test_the_guest_reserves_what_a_player_reads_and_sets_the_read_ahead() -> None:
+def test_the_guest_reserves_what_a_player_reads() -> None:
     guest = (TOOLS / "testbed/demo/guest.sh").read_text()
     assert f"--rate {results.PLAYER_MIB}M --delay {results.LATE_MS}ms" in guest
-    assert f"echo {results.READ_AHEAD_KB} > \"$queue/read_ahead_kb\"" in guest
     tried = re.search(r"^for scheduler in (.*); do$", guest.split("# The players")[1], re.MULTILINE)
     assert tried and tried[1].split() == list(results.PLAYERS_IN)
 

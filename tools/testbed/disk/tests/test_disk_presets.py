@@ -9,6 +9,7 @@ import pytest
 
 from tools.testbed.disk import characteristics, presets
 from tools.testbed.disk.errors import DiskError
+from tools.testbed.disk.transports import TRANSPORTS
 
 GOOD = """# A disk
 #@ outer_mbps = 105   from its data sheet
@@ -131,3 +132,12 @@ def test_transport_is_no_attribute_of_the_disk() -> None:
         presets.parse(GOOD + "transport = scsi\n", "bad")
     with pytest.raises(DiskError, match="bad.conf:8: transport is set twice"):
         presets.parse(GOOD + "transport = sata\ntransport = sas\n", "bad")
+
+
+@pytest.mark.parametrize("name", presets.names())
+def test_disk_has_the_limits_of_its_transport(name: str) -> None:
+    preset = presets.load(name)
+    limits = TRANSPORTS[preset.transport]
+    published = {"barracuda-7200.10": "1024"}  # the thesis says so
+    assert preset.with_limits()["max_sectors"] == published.get(name, str(2 * limits.max_sectors_kb))
+    assert preset.with_limits()["max_segments"] == str(limits.max_segments)

@@ -38,7 +38,7 @@ from .options import (
 )
 
 MATRIX = BUILD / "lab" / "matrix"
-HEAD = ["claim", "cells that hold", "median ratio", "worst cell", "where"]
+HEAD = ["claim", "cells that hold", "median cell", "worst cell", "where"]
 HUNT = BUILD / "lab" / "hunt"
 BATCH = 4  # loads of which all runs are known before the first is made
 
@@ -69,7 +69,7 @@ def cmd_matrix(args: argparse.Namespace) -> int:
         scenario = find_scenario(claims[name].scenario)
         if args.duration:
             scenario = dataclasses.replace(scenario, duration_s=args.duration)
-        for point in points:
+        for point in matrix.of_claim(points, scenario):
             there = matrix.at(claims[name], scenario, point, args.disks)
             plans.append(make_plan(there, args.disks, args.scheduler, None, point.seed, features, args.cell))
             asked[id(plans[-1])] = claims[name], point
@@ -85,7 +85,7 @@ def cmd_matrix(args: argparse.Namespace) -> int:
     summaries = [matrix.summary(claims[name], cells) for name, cells in found.items() if cells]
     for name, cells in found.items():
         write_json(args.out / f"{name}.json", [dataclasses.asdict(cell) for cell in cells])
-    write_whole(args.out / "matrix.md", page(claims, args.out))
+    write_whole(args.out / "matrix.md", page(claims, args.out, only_of(args)))
     print(json.dumps(summaries, indent=1) if args.json else shown(summaries))
     for failure in failures:
         print(f"lab: {failure}", file=sys.stderr)
@@ -93,14 +93,23 @@ def cmd_matrix(args: argparse.Namespace) -> int:
     return EXIT_FAILED if failures or (broken and args.strict) else 0
 
 
-def page(claims: Mapping[str, matrix.Claim], folder: Path) -> str:
+def only_of(args: argparse.Namespace) -> str:
+    """The options that leave out cells."""
+    given = {"--on": args.on, "--settings": args.settings, "--tags": args.tags, "--seeds": args.seeds,
+             "--cell": args.cell, "--duration": args.duration, "--scheduler": args.scheduler}
+    return " ".join(f"{name} {','.join(value) if isinstance(value, list) else value}"
+                    for name, value in given.items() if value)
+
+
+def page(claims: Mapping[str, matrix.Claim], folder: Path, only: str = "") -> str:
     """Of all claims whose cells are in a folder: worst and median beside the best baseline, and cells that fail."""
     there = {name: [matrix.Cell(**cell) for cell in json.loads((folder / f"{name}.json").read_text())]
              for name in claims if (folder / f"{name}.json").is_file()}
     told = [matrix.summary(claims[name], cells) for name, cells in there.items() if cells]
     parts = ["# Claims over settings, tags, queue depths, disks and seeds",
-             "Written by `lab matrix`. A ratio is how many times worse than the best baseline cfq is.",
-             text.markdown(HEAD, rows_of(told), "llrll")]
+             f"Written by `lab matrix`, which was run last with {f'`{only}`' if only else 'all cells'}. A cell is "
+             "compared with the best baseline in it.",
+             text.markdown(HEAD, rows_of(told), "lllll")]
     for name, cells in there.items():
         failing = [[cell.where, figure(cell.ours), figure(cell.theirs), cell.baseline] for cell in cells
                    if not cell.holds]
@@ -112,18 +121,17 @@ def page(claims: Mapping[str, matrix.Claim], folder: Path) -> str:
 
 def shown(summaries: list[dict[str, Any]]) -> str:
     """A line for each claim."""
-    return text.table(HEAD, rows_of(summaries), "llrll")
+    return text.table(HEAD, rows_of(summaries), "lllll")
+
+
+def _compared(cell: dict[str, Any]) -> str:
+    ratio = "" if cell["ratio"] == cell["ours"] else f" ({figure(cell['ratio'])} times as bad)"
+    return f"{figure(cell['ours'])} against {figure(cell['theirs'])} under {cell['baseline']}{ratio}"
 
 
 def rows_of(summaries: list[dict[str, Any]]) -> list[list[str]]:
-    rows = []
-    for one in summaries:
-        worst = one["worst"]
-        ratio = "" if worst["ratio"] == worst["ours"] else f" ({figure(worst['ratio'])} times as bad)"
-        rows.append([one["claim"], f"{one['hold']} of {one['cells']}", figure(one["median_ratio"]),
-                     f"{figure(worst['ours'])} against {figure(worst['theirs'])} under {worst['baseline']}{ratio}",
-                     worst["where"]])
-    return rows
+    return [[one["claim"], f"{one['hold']} of {one['cells']}", _compared(one["median"]), _compared(one["worst"]),
+             one["worst"]["where"]] for one in summaries]
 
 
 def matrix_parser(commands: Commands) -> None:

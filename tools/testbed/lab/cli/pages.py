@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from tools.base.cli import EXIT_USAGE, ToolError
+from tools.base.files import write_if_changed
 from tools.base.paths import BUILD, DOCUMENTS
 from tools.testbed.vm.uml import Guests
 
@@ -53,6 +54,8 @@ def cmd_pages(args: argparse.Namespace) -> int:
     for path in documents.DOCUMENTS_WITH_RESULTS:
         if documents.fill_in(path, by_name):
             print(path)
+    if write_if_changed(documents.COSTS, documents.costs(by_name).encode()):
+        print(documents.COSTS)
     print(args.out)
     return 0
 

@@ -13,6 +13,7 @@ from . import reading
 from .scenario import Config, ConfigKeys, Group
 
 FILE = Path(__file__).resolve().parents[1] / "baselines.toml"
+ALL = "baselines"  # in an expectation: each of them
 HOLDER, OTHER = "HOLDER", "OTHER"  # of control groups, in the file
 
 
@@ -51,5 +52,5 @@ def configs(groups: list[Group], ours: list[Config], policy: str, depth: tuple[i
         if keys.cgroups and not holders:
             continue
         files = control_groups(keys, holders, names - holders)
-        yield Config(at=("baselines",), name=keys.called, scheduler=keys.scheduler, policy=policy,
+        yield Config(at=(ALL,), name=keys.called, scheduler=keys.scheduler, policy=policy,
                      depth=depth, only={}, tunables=keys.tunables, queue=keys.queue, cgroups=files)

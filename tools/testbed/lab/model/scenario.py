@@ -246,7 +246,8 @@ class SelectKeys(Struct, frozen=True, forbid_unknown_fields=True):
 
     metric: Annotated[Metric, Meta(description="see below")]
     groups: Annotated[Names, Meta(description="groups; default: all")] = Names()
-    config: Annotated[Names, Meta(description="configurations; default: all")] = Names()
+    config: Annotated[Names, Meta(
+        description="configurations; `baselines`: each of those; default: all")] = Names()
     depth: Annotated[Depths, Meta(description="queue depths; default: all")] = Depths()
     vary: Annotated[Labels, Meta(description="variants, as `{ N = 1 }`; default: all")] = msgspec.field(
         default_factory=Labels)
@@ -279,7 +280,9 @@ class ExpectKeys(Struct, frozen=True, forbid_unknown_fields=True):
 
     says: Annotated[str, Meta(description="the expectation in words")]
     left: Annotated[SelectKeys | float, Meta(description="a number, or a table: see below")]
-    op: Annotated[Literal["<", "<=", "==", ">=", ">"] | None, Meta(description="comparison")] = None
+    op: Annotated[Literal["<", "<=", "==", ">=", ">"] | None, Meta(
+        description="comparison: of each run of `left` with each of `right` of the same depth and variant, or with all"
+        " of them")] = None
     right: Annotated[SelectKeys | float | None, Meta(description="as `left`")] = None
     needs: Annotated[Names, Meta(description="`[\"bw\"]`: only on a kernel with the BW class")] = Names()
     increases: Annotated[str, Meta(description="instead of `op`: a key of `[vary]` along which `left` grows")] = ""

@@ -333,6 +333,10 @@ class Checked:
         if not isinstance(keys, SelectKeys):
             return Select(constant=keys)
         self.known(keys.groups, self.group_names, "group", *path)
+        if keys.config == (baselines.ALL,):
+            keys = structs.replace(keys, config=Names([one.name for one in self.configs if one.at[0] == baselines.ALL]))
+            if not keys.config:
+                raise self.where.error((*path, "config"), "the scenario has no baselines = true")
         self.known(keys.config, self.config_names, "config", *path)
         self.known(keys.vary, self.vary, "[vary] key", *path)
         for key, labels in keys.vary.items():

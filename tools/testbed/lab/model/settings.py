@@ -28,7 +28,8 @@ class QueueSettings:
     queue: Mapping[str, str] = field(default_factory=dict)  # files of queue/, in the order of writing
 
 
-PUBLISHED = QueueSettings({}, {"nr_requests": "256"})  # 512 KiB a command, as presets have it; tags for any load
+# 512 KiB a command, and tags for any load: the legacy queue had 128 for reads and 128 for writes.
+PUBLISHED = QueueSettings({"max_sectors": "1024"}, {"nr_requests": "256"})
 
 
 def recommended(rules: Path = RULES) -> dict[str, str]:

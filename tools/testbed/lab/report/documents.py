@@ -21,7 +21,7 @@ from msgspec import structs
 from tools.base import text
 from tools.base.cli import EXIT_USAGE, ToolError
 from tools.base.files import write_if_changed
-from tools.base.paths import DOCUMENTS, ROOT
+from tools.base.paths import DOCUMENTS, ROOT, TOOLS
 
 from ..model.errors import BadValue
 from ..model.reading import Names
@@ -34,6 +34,7 @@ from . import result_tables
 
 DOCUMENTS_WITH_RESULTS = (ROOT / "README.md", DOCUMENTS / "administrators.md", DOCUMENTS / "developing.md",
                           DOCUMENTS / "submitting.md", *sorted((ROOT / "patches/cover").glob("*.txt")))
+COSTS = TOOLS / "user/bwctl/costs.h"  # of settings, for `bwctl check`; made from costs.h.in
 FILLED = re.compile(r"(<!--\{\{(.*?)\}\}-->)(.*?)(<!---->)", re.DOTALL)
 TABLE = re.compile(r"table (.*)", re.DOTALL)
 
@@ -96,6 +97,17 @@ def with_values(source: str, results: Mapping[str, Found], name: str) -> str:
             raise ToolError(f"{name}: {error}", EXIT_USAGE) from None
 
     return FILLED.sub(one, source)
+
+
+def costs(results: Mapping[str, Found]) -> str:
+    """The text of COSTS, with the values of today's records."""
+
+    def one(found: re.Match[str]) -> str:
+        reference = parse(found[1])
+        of = _result(reference.scenario, results)
+        return value_of(reference, of[0]) if of else NO_RESULTS
+
+    return REFERENCE.sub(one, COSTS.with_name(f"{COSTS.name}.in").read_text())
 
 
 def _result(scenario: str, results: Mapping[str, Found]) -> Found:

@@ -80,23 +80,34 @@ def _judge_along(result: Result, expect: Expect, scenario: Scenario) -> Verdict:
     return {"says": expect.says, "status": "pass" if holds else "fail", "detail": detail}
 
 
+def _limits(result: Result, expect: Expect, left: int, right: list[float]) -> list[list[float]]:
+    """For each of the values of the left side those of the right side that it is compared with."""
+    if expect.right.constant is not None or (expect.left.over, expect.right.over) != ("each", "each"):
+        return [right] * left
+    like = [(cell["depth"], cell["vary"]) for cell in _chosen(result["cells"], expect.right)]
+    own = [(cell["depth"], cell["vary"]) for cell in _chosen(result["cells"], expect.left)]
+    return [[value for value, of in zip(right, like, strict=True) if of == one] or right for one in own]
+
+
 def _judge_sides(result: Result, expect: Expect) -> Verdict:
     """Whether each value of the left side compares so with the right side."""
     left = values_of(result, expect.left)
     right = values_of(result, expect.right)
     if left is None or right is None:
         return {"says": expect.says, "status": "not-run", "detail": ""}
-    limit = min(value for _, value in right)
-    bad = [(name, value) for name, value in left if not COMPARE[expect.op](value, limit)]
+    hardest = max if expect.op in (">", ">=") else min
+    limits = _limits(result, expect, len(left), [value for _, value in right])
+    compared = [(name, value, hardest(against)) for (name, value), against in zip(left, limits, strict=True)]
+    bad = [one for one in compared if not COMPARE[expect.op](*one[1:])]
     if bad:
-        name, value = bad[0]
+        name, value, limit = bad[0]
         more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
         seen = f"{_shown(value, expect.left)} {expect.op} {_shown(limit, expect.left)}"
         detail = f"{name}: {seen} does not hold{more}" if name else f"{seen} does not hold{more}"
         return {"says": expect.says, "status": "fail", "detail": detail}
-    worst = min if expect.op in (">", ">=") else max
-    detail = f"{_shown(worst(value for _, value in left), expect.left)} {expect.op} {_shown(limit, expect.left)}"
-    return {"says": expect.says, "status": "pass", "detail": detail}
+    _, value, limit = min(compared, key=lambda one: (one[1] - one[2]) * (1 if expect.op in (">", ">=") else -1))
+    return {"says": expect.says, "status": "pass",
+            "detail": f"{_shown(value, expect.left)} {expect.op} {_shown(limit, expect.left)}"}
 
 
 def _verdict(result: Result, expect: Expect, scenario: Scenario) -> Verdict:

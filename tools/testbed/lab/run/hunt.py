@@ -342,7 +342,8 @@ def _closed(group: Mapping[str, Any]) -> bool:
 
 def _syncs(group: Mapping[str, Any]) -> bool:
     """Whether the 99th percentile of a group's operations is one that ends with an fsync."""
-    return 0 < group.get("fsync_every", 0) <= 50
+    every: int = group.get("fsync_every", 0)
+    return 0 < every <= 50
 
 
 def unfairness(processes: Sequence[ProcessResult]) -> float:

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import msgspec
@@ -36,6 +35,8 @@ DEPTHS = (1, 32)
 FEWEST = 4  # tags that the kernel lets queue/nr_requests be set to; 2 is what a disk without command queueing has
 DISKS = ("barracuda-7200.11", "nearline-20tb", "laptop-5400", "cheetah-15k")
 SEEDS = (1, 2, 3)
+# Of the processes that a claim is not about: on a file system, where a run depends on these, instead of seeds.
+STARTS_MS = (0, 100, 200, 300, 400, 500, 600, 700)
 
 
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -98,6 +99,11 @@ def points(disks: Sequence[str] = DISKS, settings: Sequence[str] = tuple(SETTING
     return itertools.starmap(Point, itertools.product(settings, tags, disks, seeds))
 
 
+def of_claim(points: Iterable[Point], scenario: Scenario) -> list[Point]:
+    """The points of a scenario: on a file system those of the first seed, with eight starts each."""
+    return [point for point in points if not scenario.filesystem or point.seed == SEEDS[0]]
+
+
 def streams(attributes: dict[str, str]) -> tuple[int, int]:
     """How many large and small streams the rule of administrators.md admits on a disk."""
     disk = characteristics.compute(attributes)
@@ -120,6 +126,13 @@ def _counted(group: Group, large: int, small: int) -> Group:
     return group
 
 
+def _starting(group: Group, claim: Claim) -> Group:
+    """A group that starts at $begin_ms, if the claim is about others."""
+    if group.name in claim.groups:
+        return group
+    return dataclasses.replace(group, raw=group.raw | {"start_ms": "$begin_ms"})
+
+
 def at(claim: Claim, scenario: Scenario, point: Point, disks: Path) -> Scenario:
     """The scenario of a claim as it is run at a point: with our configuration and all baselines."""
     name, attributes = SETTINGS[point.settings]
@@ -132,6 +145,9 @@ def at(claim: Claim, scenario: Scenario, point: Point, disks: Path) -> Scenario:
         large, small = streams(load_disk(disks, point.disk).attributes)
         groups = [_counted(group, large, small) for group in groups]
         vary["N"] = {str(small): small}
+    if scenario.filesystem and "begin_ms" not in vary:
+        vary["begin_ms"] = {str(start): start for start in STARTS_MS}
+        groups = [_starting(group, claim) for group in groups]
     if "seed" in vary:
         vary["seed"] = {str(point.seed): point.seed}
     configs = [dataclasses.replace(ours, only={}), *baselines.configs(groups, [ours], claim.policy, DEPTHS)]
@@ -168,5 +184,6 @@ def cells(claim: Claim, point: Point, result: Result) -> list[Cell]:
 def summary(claim: Claim, found: Sequence[Cell]) -> dict[str, Any]:
     """Worst and median cell, and how many hold."""
     ordered = sorted(found, key=lambda cell: (cell.holds, -(cell.ours if claim.most is not None else cell.ratio)))
+    by_ratio = sorted(found, key=lambda cell: cell.ratio)
     return {"claim": claim.name, "says": claim.says, "cells": len(found), "hold": sum(cell.holds for cell in found),
-            "median_ratio": median(cell.ratio for cell in found), "worst": dataclasses.asdict(ordered[0])}
+            "median": dataclasses.asdict(by_ratio[(len(found) - 1) // 2]), "worst": dataclasses.asdict(ordered[0])}

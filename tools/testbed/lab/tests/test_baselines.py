@@ -57,6 +57,26 @@ def test_a_name_of_the_scenario_must_not_be_that_of_a_baseline() -> None:
         with_baselines('[[config]]\nscheduler = "bfq"\n')
 
 
+EXPECT = """
+[[expect]]
+says = "x"
+left = { metric = "misses" }
+op = "<="
+right = { metric = "misses", config = "baselines" }
+"""
+
+
+def test_expectation_names_each_of_them() -> None:
+    text = SCENARIO[: SCENARIO.index("[[expect]]")].replace('schedulers = ["none", "mq-deadline"]', "baselines = true")
+    (wanted,) = schema.parse(Path("test.toml"), text + EXPECT).expects
+    assert set(wanted.right.config) == {keys.called for keys in baselines.load() if not keys.cgroups}
+
+
+def test_expectation_names_none_where_they_are_not_run() -> None:
+    with pytest.raises(ScenarioError, match="the scenario has no baselines = true"):
+        schema.parse(Path("test.toml"), SCENARIO[: SCENARIO.index("[[expect]]")] + EXPECT)
+
+
 def test_the_names_differ() -> None:
     names = [keys.called for keys in baselines.load()]
     assert len(names) == len(set(names))

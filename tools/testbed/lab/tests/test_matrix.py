@@ -63,6 +63,16 @@ def test_published_numbers_stay_on_their_disk_and_others_have_their_own() -> Non
     assert counts["hd-spread"] == large and counts["dvd-spread"] == small and counts["random"] == 3
 
 
+def test_on_a_file_system_others_begin_at_eight_times_instead_of_seeds() -> None:
+    recorder = find_scenario("recorder")
+    points = matrix.of_claim(matrix.points(), recorder)
+    assert len(points) == 3 * 3 * 4 and len(matrix.of_claim(matrix.points(), find_scenario("players"))) == 3 * 3 * 4 * 3
+    there = matrix.at(CLAIMS["recorder"], recorder, points[0], DISKS)
+    assert len(there.vary["begin_ms"]) == 8
+    starts = {group.name: group.raw.get("start_ms") for group in there.groups}
+    assert starts["copy"] == "$begin_ms" and starts["camera"] is None
+
+
 def test_settings_and_tags_are_of_each_scheduler_but_none() -> None:
     point = matrix.Point("1,280 KiB", 2, "laptop-5400", 3)
     there = matrix.at(CLAIMS["players"], find_scenario("players"), point, DISKS)
@@ -94,7 +104,7 @@ def test_worst_cell_and_median() -> None:
     found = matrix.cells(claim, POINT, result_of(cast(list[CellResult], runs)))
     assert [(cell.baseline, cell.ratio, cell.holds) for cell in found] == [("bfq", 2, False), ("none", 1.2, True)]
     told = matrix.summary(claim, found)
-    assert (told["cells"], told["hold"], told["median_ratio"]) == (2, 1, 1.6)
+    assert (told["cells"], told["hold"], told["median"]["ratio"]) == (2, 1, 1.2)
     assert told["worst"]["where"] == "barracuda-7200.11, linux, 64 tags, @1, seed 2"
 
 
@@ -112,5 +122,5 @@ def test_page_has_each_claim_and_the_cells_that_fail(tmp_path: Path) -> None:
     cells = [matrix.Cell("here", 3.0, "bfq", 0.0, 3.0, False), matrix.Cell("there", 0.0, "none", 0.0, 1.0, True)]
     (tmp_path / "players.json").write_text(json.dumps([dataclasses.asdict(cell) for cell in cells]))
     told = claims.page(CLAIMS, tmp_path)
-    assert "| players | 1 of 2 | 2 | 3 against 0 under bfq | here |" in told
+    assert "| players | 1 of 2 | 0 against 0 under none (1 times as bad) | 3 against 0 under bfq | here |" in told
     assert "1 of 2 cells fail." in told and "| here | 3 | 0 | bfq |" in told and "| there |" not in told

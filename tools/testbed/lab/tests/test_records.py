@@ -200,6 +200,7 @@ def test_documents_have_the_numbers_of_the_committed_records() -> None:
         if path.is_file():
             text = path.read_text()
             assert documents.with_values(text, by_name, path.name) == text, f"{path.relative_to(ROOT)}: `make pages`"
+    assert documents.COSTS.read_text() == documents.costs(by_name), f"{documents.COSTS.relative_to(ROOT)}: `make pages`"
 
 
 def test_pages_that_are_committed_are_of_scenarios() -> None:

@@ -73,6 +73,23 @@ def test_expectation(condition: str, status: str) -> None:
     assert judge(condition, made_up(RATES))[0] == status
 
 
+@pytest.mark.parametrize(("ours", "status"), [((30, 40), "pass"), ((29, 40), "fail"), ((30, 39), "fail"),
+                                              ((40, 30), "fail")])
+def test_runs_are_compared_with_each_run_of_the_same_variant(ours: tuple[int, int], status: str) -> None:
+    rates = {("none", 1): 30, ("none", 2): 20, ("bfq", 1): 10, ("bfq", 2): 40,
+             ("mq-deadline", 1): ours[0], ("mq-deadline", 2): ours[1]}
+    source = SCENARIO[: SCENARIO.index("[[expect]]")].replace('"none", "mq-deadline"', '"none", "bfq", "mq-deadline"')
+    source += """
+[[expect]]
+says = "x"
+left = { metric = "bytes_per_s", config = "mq-deadline", groups = "stream" }
+op = ">="
+right = { metric = "bytes_per_s", config = ["none", "bfq"], groups = "stream" }
+"""
+    verdict = expect.evaluate(made_up(rates), schema.parse(Path("test.toml"), source))[0]
+    assert verdict["status"] == status
+
+
 def test_equal_values_do_not_rise() -> None:
     result = made_up({**RATES, ("none", 2): RATES["none", 1]})
     assert judge('left = { metric = "bytes_per_s", config = "none" }\nincreases = "N"', result)[0] == "fail"
