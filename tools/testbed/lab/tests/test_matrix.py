@@ -108,14 +108,32 @@ def test_worst_cell_and_median() -> None:
     assert told["worst"]["where"] == "barracuda-7200.11, linux, 64 tags, @1, seed 2"
 
 
-def test_two_cells_of_a_claim_are_run(kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["matrix", "greedy-reserved", "--on", "cheetah-15k", "--settings", "1,280 KiB", "--tags", "64",
-                 "--seeds", "2", "--duration", "3", "--cell", "^(cfq-bw|bfq|none) depth1 ", "--quiet", "--json",
+SMALL = ["--on", "barracuda-7200.11", "--settings", "recommended", "--tags", "64", "--seeds", "1", "--duration", "4",
+         "--quiet", "--json"]
+FEW = r"^(cfq|cfq-bw|mq-deadline|bfq) depth1( |$)(?!.*(N=2|R=40))"  # 24 players and 40 reads a second are too many
+
+
+def test_claims_hold_in_each_cell_of_a_small_matrix(kernel: Path, tmp_path: Path,
+                                                    capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["players", "streams-limit", "greedy-reserved", "random-reserved", "idle-class", "idle-class-reads"]
+    arguments = ["matrix", *names, *SMALL, "--cell", FEW, "--strict", "-j", "2", "--out", str(tmp_path),
+                 "--kernel", str(kernel), "--cache", str(tmp_path / "cache")]
+    done = cli.main(arguments)
+    said = capsys.readouterr()
+    assert done == 0, said
+    told = {one["claim"]: one for one in json.loads(said.out)}
+    assert list(told) == names and sum(one["cells"] for one in told.values()) >= 15
+    assert told["greedy-reserved"]["worst"]["ours"] > 10e6
+    assert len(json.loads((tmp_path / "players.json").read_text())) == told["players"]["cells"]
+
+
+def test_a_claim_that_does_not_hold_is_told(kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All of the disk's time is reserved, and more."""
+    arguments = ["matrix", "players", *SMALL, "--cell", "^(cfq-bw|bfq) depth1 start=together N=24", "--strict",
                  "--out", str(tmp_path), "--kernel", str(kernel), "--cache", str(tmp_path / "cache")]
-    assert cli.main(arguments) == 0
+    assert cli.main(arguments) == 1
     (told,) = json.loads(capsys.readouterr().out)
-    assert told["claim"] == "greedy-reserved" and told["cells"] == 2 and told["worst"]["ours"] > 10e6
-    assert len(json.loads((tmp_path / "greedy-reserved.json").read_text())) == 2
+    assert told["hold"] == 0 and told["worst"]["ours"] > 0
 
 
 def test_page_has_each_claim_and_the_cells_that_fail(tmp_path: Path) -> None:
