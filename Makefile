@@ -55,7 +55,8 @@ help: ## show this text
 
 run: setup-run venv-run ## boot the patched kernel, run fio under each scheduler, players and a recorder with reservations
 	@$(QUEUE) kernel
-	@tools/testbed/demo/demo
+	@$(QUEUE) uml
+	@tools/testbed/demo/demo -j$(or $(JOBS),2)
 
 check: setup-test venv ## run the tests (STEPS=A,B: some of it)
 	@tools/dev/check/check

@@ -1,29 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What fio measured under each scheduler: rows of numbers, and the tables that show them."""
+"""What was measured under each scheduler: rows of numbers, and the tables that show them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tools.base import text
 from tools.testbed.disk import presets
 from tools.testbed.disk.characteristics import compute
+from tools.testbed.lab.model.results import CellResult
+from tools.testbed.lab.model.units import MIB
+from tools.testbed.lab.run import metrics
 
-# The same values are in players.fio, sequential.fio and guest.sh.
-PLAYERS = 6
-PLAYER_MIB = 3
-READERS = 2
-# A player has a second to play what it has: the data of the next second must arrive by then.
-LATE_MS = 1000
 # The best that each scheduler offers for players.
 PLAYERS_IN = {"cfq": "cfq, players in BW", "mq-deadline": "mq-deadline, players in RT", "bfq": "bfq, players in RT",
               "none": "none"}
-CAMERAS = 16
-FRAMES_S = 25
-BUFFER_S = 4  # frames that a camera buffers until they are written
 CAMERAS_WITH = {"cfq": "cfq, 16 MB/s reserved", "mq-deadline": "mq-deadline", "bfq": "bfq, weights 1,000 and 10"}
 HEADINGS = ["scheduler", "IOPS", "MiB/s", "mean ms", "99% ms"]
 # The same as in mixed.fio: reads that are in the drive at the same time, and the job that has one of them.
@@ -35,6 +29,9 @@ ROTATING = "disk: the rotating disk "
 WAIT = ("cfq", "bfq")
 # Factor by which a random read is faster if five are served by position; README.md.
 POSITION_GAIN = 1.4
+
+
+Rows = dict[str, list[dict[str, Any]]]  # of each job, by scheduler
 
 
 def figures(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -113,75 +110,40 @@ def load(folder: Path, order: list[str]) -> dict[str, list[dict[str, Any]]]:
     return {name: figures(read_json(folder / f"{name}.json")) for name in order}
 
 
-def late_reads(bins: dict[str, int], limit_ms: float) -> int:
-    """The reads that took longer, from fio's histogram (json+), whose keys are nanoseconds."""
-    return sum(count for ns, count in bins.items() if int(ns) > limit_ms * 1e6)
+def player_row(cell: CellResult, duration_ns: int) -> dict[str, Any]:
+    """The reads of all players together, and the rate of the readers of best effort."""
+    def of(metric: str, group: str, how: str = "sum") -> float | None:
+        return metrics.of_cell(cell, metric, [group], how, duration_ns)
+
+    return {"longest_ms": of("latency_max_ms", "player", "max"), "late": of("misses", "player"),
+            "reads": of("expected", "player"), "missed": of("bw_missed", "player"),
+            "best_effort_mib_s": (of("bytes_per_s", "reader") or 0) / MIB}
 
 
-def player_row(players: dict[str, Any], readers: dict[str, Any]) -> dict[str, Any]:
-    """The latency of all players together, and the rate of the readers of class BE."""
-    for job in [*players["jobs"], *readers["jobs"]]:
-        if job["error"] or not job["read"]["total_ios"]:
-            raise ValueError(f"fio: job '{job['jobname']}' did not read")
-    sides = [job["read"] for job in players["jobs"]]
-    return {"missed": None, "longest_ms": max(side["clat_ns"]["max"] for side in sides) / 1e6,
-            "late": sum(late_reads(side["clat_ns"]["bins"], LATE_MS) for side in sides),
-            "reads": sum(side["total_ios"] for side in sides),
-            "best_effort_mib_s": sum(job["read"]["bw_bytes"] for job in readers["jobs"]) / 2**20}
-
-
-def player_table(rows: dict[str, dict[str, Any]]) -> str:
+def player_table(rows: Mapping[str, dict[str, Any]]) -> str:
     """A line for each scheduler, with the class of the players."""
-    shown = [[PLAYERS_IN[scheduler], f"{row['longest_ms']:.0f}", str(row["late"]), str(row["reads"]),
-              "-" if row["missed"] is None else str(row["missed"]), f"{row['best_effort_mib_s']:.1f}"]
+    shown = [[PLAYERS_IN[scheduler], f"{row['longest_ms']:.0f}", f"{row['late']:.0f}", f"{row['reads']:.0f}",
+              "-" if row["missed"] is None else f"{row['missed']:.0f}", f"{row['best_effort_mib_s']:.1f}"]
              for scheduler, row in rows.items()]
-    return "\n".join([
-        "", f"{PLAYERS} players that read {PLAYER_MIB} MiB once a second, and {READERS} sequential readers of best "
-        f"effort, all through the page cache",
-        text.table(["scheduler", "longest read, ms", "late reads", "of", "cfq's missed", "best effort, MiB/s"], shown,
-                   rule=False)])
+    head = ["scheduler", "longest read, ms", "late reads", "of", "cfq's missed", "best effort, MiB/s"]
+    return text.table(head, shown, rule=False)
 
 
-def lost_frames(bins: dict[str, int]) -> float:
-    """The frames that arrived while the buffer was full, from the histogram of a camera's writes and fsyncs."""
-    return sum(count * max(0.0, int(ns) / 1e9 - BUFFER_S) * FRAMES_S for ns, count in bins.items())
-
-
-def bytes_of_dd(output: str) -> int:
-    """The bytes copied, from dd's last line: "N bytes (...) copied, ..."."""
-    for line in output.splitlines():
-        number, _, rest = line.partition(" ")
-        if rest.startswith("bytes") and number.isdecimal():
-            return int(number)
-    raise ValueError(f"dd printed no number of bytes: {output.strip() or 'no output'}")
-
-
-def camera_row(cameras: dict[str, Any], others: Sequence[str], seconds: float) -> dict[str, Any]:
+def camera_row(cell: CellResult, duration_ns: int) -> dict[str, Any]:
     """The longest wait of all cameras, their lost frames, and the rate of copy and backup."""
-    jobs = cameras["jobs"]
-    for job in jobs:
-        if job["error"] or not job["write"]["total_ios"] or not job["sync"]["total_ios"]:
-            raise ValueError(f"fio: job '{job['jobname']}' did not record")
-    pauses = [side for job in jobs for side in (job["write"]["clat_ns"], job["sync"]["lat_ns"])]
-    return {"longest_ms": max(pause["max"] for pause in pauses) / 1e6,
-            "lost": round(sum(lost_frames(pause["bins"]) for pause in pauses)),
-            "frames": sum(job["write"]["total_ios"] for job in jobs),
-            "others_mib_s": sum(map(bytes_of_dd, others)) / seconds / 2**20}
+    def of(metric: str, *groups: str, how: str = "sum") -> float | None:
+        return metrics.of_cell(cell, metric, groups, how, duration_ns)
+
+    return {"longest_ms": of("latency_max_ms", "camera", how="max"), "lost": of("lost", "camera"),
+            "frames": (of("reads", "camera") or 0) + (of("lost", "camera") or 0),
+            "others_mib_s": (of("bytes_per_s", "copy", "backup") or 0) / MIB}
 
 
-def camera_table(rows: dict[str, dict[str, Any]]) -> str:
+def camera_table(rows: Mapping[str, dict[str, Any]]) -> str:
     """A line for each scheduler, with the share of the cameras."""
-    return "\n".join([
-        "", f"{CAMERAS} cameras of 4 Mbit/s that sync every 2 s on ext4, concurrent with a copy and a backup",
-        text.table(["scheduler", "longest write or fsync, ms", "frames lost", "of", "copy and backup, MiB/s"], [
-            [CAMERAS_WITH[scheduler], f"{row['longest_ms']:.0f}", str(row["lost"]), str(row["frames"]),
-             f"{row['others_mib_s']:.1f}"] for scheduler, row in rows.items()], rule=False)])
-
-
-def load_cameras(folder: Path, order: list[str], seconds: float) -> dict[str, dict[str, Any]]:
-    return {name: camera_row(read_json(folder / f"cameras-{name}.json"),
-                             [(folder / f"{other}-{name}").read_text() for other in ("backup", "copy")], seconds)
-            for name in order}
+    return text.table(["scheduler", "longest write or fsync, ms", "frames lost", "of", "copy and backup, MiB/s"], [
+        [CAMERAS_WITH[scheduler], f"{row['longest_ms']:.0f}", f"{row['lost']:.0f}", f"{row['frames']:.0f}",
+         f"{row['others_mib_s']:.1f}"] for scheduler, row in rows.items()], rule=False)
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -191,20 +153,16 @@ def read_json(path: Path) -> dict[str, Any]:
     return found
 
 
-def load_players(folder: Path, order: list[str]) -> dict[str, dict[str, Any]]:
-    rows = {name: player_row(read_json(folder / f"players-{name}.json"),
-                             read_json(folder / f"readers-{name}.json")) for name in order}
-    if "cfq" in rows:
-        rows["cfq"]["missed"] = missed((folder / "counters").read_text())
-    return rows
-
-
-def missed(counters: str) -> int:
-    """The requests with a reservation that were late, by cfq's own counter (debugfs)."""
+def served(counters: str) -> dict[str, int]:
+    """The requests that met and missed the deadline of their reservation, by cfq's own counters (debugfs)."""
     found = dict(line.split() for line in counters.splitlines() if len(line.split()) == 2)
-    if "bw_deadlines_missed" not in found:
-        raise ValueError("cfq's counters lack bw_deadlines_missed")
-    return int(found["bw_deadlines_missed"])
+    try:
+        number = {what: int(found[f"bw_deadlines_{what}"]) for what in ("met", "missed")}
+    except KeyError as error:
+        raise ValueError(f"cfq's counters lack {error.args[0]}") from None
+    if not sum(number.values()):
+        raise ValueError("cfq has served no read with the reservation")
+    return number
 
 
 def ran(stdout: str, prefix: str) -> list[str]:

@@ -4,19 +4,19 @@
 from __future__ import annotations
 
 import configparser
-import itertools
 import json
 import os
-import re
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from tools.base.paths import TOOLS
-from tools.testbed.demo import results
+from tools.testbed.demo import results, virtual
 from tools.testbed.disk import presets
+from tools.testbed.lab.model.results import CellResult
+from tools.testbed.lab.tests.conftest import cell_result, process_result
 
 
 def job(name: str, side: str = "read", ios: int = 100, error: int = 0) -> dict[str, Any]:
@@ -50,14 +50,6 @@ def test_table_has_a_line_for_each_scheduler_in_the_order_of_the_runs(tmp_path: 
     assert [line.split()[0] for line in lines if line.strip()] == [
         "mixed", "scheduler", "none", "bfq"]
     assert lines[-1].split() == ["bfq", "50", "3.0", "2.50", "9.00"]
-
-
-def reader(name: str, longest_ms: float, bins: dict[str, int] | None = None) -> dict[str, Any]:
-    found = job(name)
-    found["read"]["clat_ns"] = {"max": longest_ms * 1e6}
-    if bins is not None:
-        found["read"]["clat_ns"]["bins"] = bins
-    return found
 
 
 def test_settings_of_the_disk_are_shown() -> None:
@@ -113,46 +105,49 @@ def test_expected_reads_are_of_the_jobs_that_run() -> None:
     assert f'echo "{results.ROTATING}$preset"' in (TOOLS / "testbed/demo/guest.sh").read_text()
 
 
-def test_late_reads_are_those_above_the_limit() -> None:
-    bins = {"1000000": 5, "250000000": 3, "250000001": 2, "900000000": 1}
-    assert results.late_reads(bins, 250) == 3
+def cell(**groups: list[dict[str, Any]]) -> CellResult:
+    processes = [{**process_result(f"{group}.{number}"), "group": group, **one}
+                 for group, members in groups.items() for number, one in enumerate(members)]
+    return cell_result("cfq", 1, cast(Any, processes))
 
 
-READERS = {"jobs": [reader("reader A", 90), reader("reader B", 80)]}
+def took(longest_ms: float) -> dict[str, Any]:
+    return {"latency_ns": {"max": longest_ms * 1e6}}
 
 
 def test_players_are_one_row_with_the_rate_of_best_effort() -> None:
-    players = {"jobs": [reader("player", 300, {"260000000": 100}),
-                        reader("player", 1100.2, {"1000000000": 97, "1000000001": 1, "1100000000": 2})]}
-    assert results.player_row(players, READERS) == {
-        "missed": None, "longest_ms": 1100.2, "late": 3, "reads": 200, "best_effort_mib_s": 6.0}
+    found = cell(player=[{"misses": 1, "expected": 20, **took(900)}, {"misses": 2, "expected": 20, **took(1100.2)}],
+                 reader=[{"bytes_per_s": 1.5 * 2**20}, {"bytes_per_s": 0.5 * 2**20}])
+    row = results.player_row(found, 5 * 10**9)
+    assert row == {"longest_ms": 1100.2, "late": 3, "reads": 40, "missed": None, "best_effort_mib_s": 2}
+    found["deadlines"] = {"bw_missed": 7}
+    assert results.player_row(found, 5 * 10**9)["missed"] == 7
 
 
-def test_player_table_names_the_class_that_the_players_are_in(tmp_path: Path) -> None:
-    for name in ("cfq", "mq-deadline", "none"):
-        (tmp_path / f"players-{name}.json").write_text(
-            "fio: some note\n" + json.dumps({"jobs": [reader("player", 1300.4, {"1300000000": 4})]}))
-        (tmp_path / f"readers-{name}.json").write_text(json.dumps(READERS))
-    (tmp_path / "counters").write_text("dispatched 12\nbw_deadlines_missed 2\n")
-    lines = results.player_table(results.load_players(tmp_path, ["cfq", "mq-deadline", "none"])).splitlines()
-    assert lines[0] == ""
-    assert lines[1].startswith("6 players that read 3 MiB once a second, and 2 sequential readers")
-    assert [line.split("  ")[0] for line in lines[3:]] == ["cfq, players in BW", "mq-deadline, players in RT", "none"]
-    assert lines[3].split()[-5:] == ["1300", "4", "100", "2", "6.0"]
+def test_player_table_names_the_class_that_the_players_are_in() -> None:
+    row = {"longest_ms": 1300.4, "late": 4, "reads": 100, "missed": None, "best_effort_mib_s": 6.0}
+    lines = results.player_table({"cfq": row | {"missed": 2}, "mq-deadline": row, "none": row}).splitlines()
+    assert [line.split("  ")[0] for line in lines[1:]] == ["cfq, players in BW", "mq-deadline, players in RT", "none"]
+    assert lines[1].split()[-5:] == ["1300", "4", "100", "2", "6.0"]
     assert lines[-1].split() == ["none", "1300", "4", "100", "-", "6.0"]
 
 
-def test_counters_without_missed_deadlines_are_refused() -> None:
-    with pytest.raises(ValueError, match="lack bw_deadlines_missed"):
-        results.missed("dispatched 12\n")
+def test_cameras_are_one_row_with_the_rate_of_the_others() -> None:
+    found = cell(camera=[{"reads": 500, "lost": 0, **took(700)}, {"reads": 450, "lost": 50, **took(6000)}],
+                 copy=[{"bytes_per_s": 2**20}], backup=[{"bytes_per_s": 2**20}])
+    row = results.camera_row(found, 10 * 10**9)
+    assert row == {"longest_ms": 6000, "lost": 50, "frames": 1000, "others_mib_s": 2}
+    table = results.camera_table({"cfq": row}).splitlines()
+    assert table[-1].split("  ")[0] == "cfq, 16 MB/s reserved"
+    assert table[-1].split()[-4:] == ["6000", "50", "1000", "2.0"]
 
 
-@pytest.mark.parametrize("jobs", [("players", [job("r", ios=0)]), ("players", [job("r", error=5)]),
-                                  ("readers", [job("r", ios=0)])])
-def test_a_reader_that_read_nothing_is_refused(jobs: tuple[str, list[dict[str, Any]]]) -> None:
-    found = {"players": {"jobs": [reader("player", 1, {})]}, "readers": READERS, jobs[0]: {"jobs": jobs[1]}}
-    with pytest.raises(ValueError, match="'r' did not read"):
-        results.player_row(found["players"], found["readers"])
+@pytest.mark.parametrize(("counters", "says"), [
+    ("dispatched 12\n", "lack bw_deadlines_met"),
+    ("bw_deadlines_met 0\nbw_deadlines_missed 0\n", "no read with the reservation")])
+def test_counters_without_a_request_with_a_reservation_are_refused(counters: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        results.served(counters)
 
 
 def job_file(name: str) -> configparser.ConfigParser:
@@ -161,83 +156,20 @@ def job_file(name: str) -> configparser.ConfigParser:
     return found
 
 
-def test_players_and_readers_are_what_the_table_says() -> None:
-    players, readers = job_file("players.fio"), job_file("sequential.fio")
-    assert players.sections() == ["global", "player"]
-    assert players["player"]["numjobs"] == str(results.PLAYERS)
-    # a second's worth, so once a second
-    assert (players["global"]["bs"], players["global"]["rate"]) == (f"{results.PLAYER_MIB}M", f"{results.PLAYER_MIB}M,")
-    assert len(readers.sections()) - 1 == results.READERS
-    assert "rate" not in readers["global"]
-    for jobs in (players, readers):
-        # through the page cache, with the read-ahead that the disk has
-        has = jobs["global"]
-        assert (has["direct"], has["fadvise_hint"], has["rw"], has["ioengine"]) == ("0", "0", "read", "psync")
+@pytest.mark.parametrize("name", virtual.TABLES)
+def test_each_table_has_a_name_for_each_scheduler(name: str) -> None:
+    found = virtual.scenario(name, "laptop-5400")
+    assert {config.scheduler for config in found.configs} == virtual.TABLES[name][1].keys()
+    assert found.disk == "laptop-5400" and found.settings == "recommended"
 
 
-def test_readers_have_a_part_of_the_disk_each() -> None:
-    disk_gib = int(presets.load("barracuda-7200.11").attributes["size"]) / 1024
-    players, readers = job_file("players.fio"), job_file("sequential.fio")
-    first, step = (int(players["player"][key].rstrip("%")) for key in ("offset", "offset_increment"))
-    percents = [first + step * number for number in range(results.PLAYERS)]
-    percents += [int(readers[name]["offset"].rstrip("%")) for name in readers.sections() if name != "global"]
-    starts = sorted(percent * disk_gib / 100 for percent in percents)
-    gib = int(players["global"]["size"].rstrip("G"))
-    assert gib == int(readers["global"]["size"].rstrip("G"))
-    assert all(start + gib <= after for start, after in itertools.pairwise([*starts, disk_gib]))
-
-
-def test_the_guest_reserves_what_a_player_reads() -> None:
-    guest = (TOOLS / "testbed/demo/guest.sh").read_text()
-    assert f"--rate {results.PLAYER_MIB}M --delay {results.LATE_MS}ms" in guest
-    tried = re.search(r"^for scheduler in (.*); do$", guest.split("# The players")[1], re.MULTILINE)
-    assert tried and tried[1].split() == list(results.PLAYERS_IN)
-
-
-def camera(longest_ms: float, sync_bins: dict[str, int], error: int = 0) -> dict[str, Any]:
-    pause = {"max": 1e6, "bins": {"1000000": 500}}
-    return {"jobname": "camera", "error": error, "write": {"total_ios": 500, "clat_ns": pause},
-            "sync": {"total_ios": 10, "lat_ns": {"max": longest_ms * 1e6, "bins": sync_bins}}}
-
-
-DD = "1+0 records in\n10485760 bytes (10 MB, 10 MiB) copied, 10.2 s, 1.0 MB/s\n"
-
-
-def test_frames_are_lost_when_a_pause_is_longer_than_the_buffer() -> None:
-    second = 10**9
-    assert results.lost_frames({str(4 * second): 7, str(second): 100}) == 0
-    assert results.lost_frames({str(5 * second): 2, str(8 * second): 1}) == 2 * 25 + 100
-
-
-def test_cameras_are_one_row_with_the_rate_of_the_others() -> None:
-    cameras = {"jobs": [camera(700, {"700000000": 10}), camera(6000, {"6000000000": 1})]}
-    assert results.camera_row(cameras, [DD, DD], 10) == {
-        "longest_ms": 6000, "lost": 50, "frames": 1000, "others_mib_s": 2}
-    table = results.camera_table({"cfq": results.camera_row(cameras, [DD], 10)}).splitlines()
-    assert table[-1].split("  ")[0] == "cfq, 16 MB/s reserved"
-    assert table[-1].split()[-4:] == ["6000", "50", "1000", "1.0"]
-
-
-def test_a_camera_without_frames_and_a_copy_without_output_are_refused() -> None:
-    silent = camera(1, {})
-    silent["sync"]["total_ios"] = 0
-    for job_ in (silent, camera(1, {}, error=5)):
-        with pytest.raises(ValueError, match="did not record"):
-            results.camera_row({"jobs": [job_]}, [DD], 10)
-    with pytest.raises(ValueError, match="no number of bytes: dd: no space"):
-        results.camera_row({"jobs": [camera(1, {})]}, ["dd: no space\n"], 10)
-
-
-def test_cameras_are_what_the_table_says() -> None:
-    jobs = job_file("recorder.fio")
-    assert jobs["camera"]["numjobs"] == str(results.CAMERAS)
-    settings = jobs["global"]
-    assert int(settings["bs"]) * results.FRAMES_S == 4_000_000 / 8 and settings["rate"] == ",500k"
-    assert int(settings["fsync"]) == 2 * results.FRAMES_S
-    guest = (TOOLS / "testbed/demo/guest.sh").read_text()
-    tried = re.search(r"^for scheduler in (.*); do$", guest.split("# Cameras")[1], re.MULTILINE)
-    assert tried and tried[1].split() == list(results.CAMERAS_WITH)
-    assert "group --rate 16MB --delay 500ms" in guest and "echo 1000 > \"$groups/cameras/io.bfq.weight\"" in guest
+def test_players_and_cameras_are_what_the_titles_say() -> None:
+    by_name = {group.name: group for name in virtual.TABLES for group in virtual.scenario(name, "laptop-5400").groups}
+    player, camera = by_name["player"].numbers({}), by_name["camera"].numbers({})
+    assert player.count == 6 and player.size == 3 * 2**20 and player.period_ns == player.deadline_ms * 10**6 == 10**9
+    assert by_name["reader"].numbers({}).count == 2 and not by_name["player"].direct and not by_name["reader"].direct
+    assert camera.count == 16 and camera.size * 10**9 / camera.period_ns == 4_000_000 / 8
+    assert camera.fsync_every * camera.period_ns == 2 * 10**9
 
 
 def test_it_needs_no_package_of_python_but_msgspec(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ TAIL = """\
 | `latency_{mean,p25,p50,p75,p90,p99,p999,max}_ms` | time in read() or write(), and in fsync where it is called |
 | `below_{50,100,125,250,500,1000}_ms` | percentage of operations that took less |
 | `{read,write}_command_{mean,max}_kib` | size of the commands that the drive got in this run, of all processes |
+| `bw_met`, `bw_missed` | cfq's own counters: requests of this run that met, or missed, a reservation's delay |
 
 ## Where files lie
 

@@ -54,6 +54,7 @@ class CellResult(TypedDict):
     # of a run that is ok
     queue: NotRequired[dict[str, str]]
     commands: NotRequired[dict[str, float]]  # sizes of the drive's commands, by metric
+    deadlines: NotRequired[dict[str, float]]  # of requests with a reservation, by metric: cfq's own counters
     bytes_each_second: NotRequired[dict[str, list[int]]]
     # of one that failed
     error: NotRequired[str]

@@ -28,7 +28,7 @@ Metric = Literal[
     "met_percent", "latency_mean_ms", "latency_p25_ms", "latency_p50_ms", "latency_p75_ms", "latency_p90_ms",
     "latency_p99_ms", "latency_p999_ms", "latency_max_ms", "below_50_ms", "below_100_ms", "below_125_ms",
     "below_250_ms", "below_500_ms", "below_1000_ms", "read_command_mean_kib", "read_command_max_kib",
-    "write_command_mean_kib", "write_command_max_kib",
+    "write_command_mean_kib", "write_command_max_kib", "bw_met", "bw_missed",
 ]
 Reduce = Literal["sum", "min", "max", "mean", "ratio"]
 Over = Literal["each", "min", "max", "mean", "median", "sum"]

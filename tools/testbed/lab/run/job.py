@@ -21,6 +21,8 @@ CONFIGFS = f"{device.CONFIGFS}/{DEVICE}"
 SYSFS = f"/sys/block/{DEVICE}/queue"
 STATS = f"{CONFIGFS}/rot/stats"
 COMMANDS = "commands"  # the result with the drive's counters
+COUNTERS = "counters"  # the one with cfq's
+COUNTERS_FROM = f"/sys/kernel/debug/block/{DEVICE}/sched/counters"
 
 # Streams start at this time after boot, by CLOCK_MONOTONIC: later than any
 # set-up takes, and the same in every guest, so that runs can be compared.
@@ -262,6 +264,8 @@ def job_text(scenario: sc.Scenario, disk: Disk, run: Run, with_bw: bool, trace: 
     lines += cgroups.job_lines(names, cgroup_files(scenario, run.cell))
     if attributes.get("irqmode") == presets.ROTATING:
         lines += [f"write_if_there {STATS} 0", f"report_after {COMMANDS} {STATS}"]
+    if run.cell.config.scheduler == "cfq" and with_bw:
+        lines.append(f"report_after {COUNTERS} {COUNTERS_FROM}")
     lines.append(f"start_ns {START_AFTER_FILES_NS if filesystem else START_NS}")
     lines.append(f"duration_ns {scenario.duration_ns}")
     lines += [stream_line(process, number) for number, process in enumerate(run.streams)]

@@ -49,7 +49,7 @@ def of_cell(
 ) -> float | None:
     """A figure of a run's processes in groups (all, if none are named), or of one process; None without any.
 
-    Command sizes are of the whole run, whatever is named.
+    Command sizes and cfq's counters are of the whole run, whatever is named.
     """
     if "figures" in cell:
         name = key(metric, groups, how, process)
@@ -58,6 +58,8 @@ def of_cell(
         return cell["figures"][name]
     if metric.endswith("_kib"):
         return cell.get("commands", {}).get(metric)
+    if metric.startswith("bw_"):
+        return cell.get("deadlines", {}).get(metric)
     values = [
         of_process(one, metric, duration_ns)
         for one in cell["processes"]

@@ -83,6 +83,8 @@ def _read_cell(run: Run, folder: Path, duration_ns: int) -> CellResult:
     }
     if (folder / job.COMMANDS).exists():
         cell["commands"] = stats.of_commands((folder / job.COMMANDS).read_text())
+    if (folder / job.COUNTERS).exists():
+        cell["deadlines"] = stats.of_counters((folder / job.COUNTERS).read_text())
     cell["bytes_each_second"] = {
         group: stats.per_second([record for process, record in streams if process.group == group], duration_ns)
         for group in dict.fromkeys(process.group for process in run.streams)

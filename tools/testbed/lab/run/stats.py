@@ -143,3 +143,9 @@ def per_second(group: list[array[int]], duration_ns: int) -> list[int]:
             if end < duration_ns:
                 seconds[end // NSEC_PER_SEC] += size
     return seconds
+
+
+def of_counters(text: str) -> dict[str, float]:
+    """The requests that met and missed the deadline of their reservation, by cfq's own counters."""
+    counters = dict(line.split() for line in text.splitlines() if len(line.split()) == 2)
+    return {f"bw_{what}": float(counters[f"bw_deadlines_{what}"]) for what in ("met", "missed")}
