@@ -44,6 +44,7 @@ class Kind(enum.StrEnum):
     """What is compared; the value is the name in results."""
 
     PROMISE = "promise"  # reads with a reservation that miss its delay, against none
+    REQUEST = "requests"  # with a reservation, reads and writes, that miss its delay by cfq's own counter, against none
     WAIT = "longest wait"  # of any process that is not in class idle
     BEST_EFFORT = "best effort"  # its bytes
     IDLE = "class idle"  # its bytes
@@ -379,6 +380,8 @@ def values(load: Load, cell: CellResult, duration_ns: int) -> dict[Kind, float]:
                 note(Kind.FSYNC, (max(one["latency_ns"]["p99"] / NSEC_PER_MSEC, SHORTEST_MS) for one in processes))
             if _closed(group) and len(processes) > 1:
                 note(Kind.UNFAIRNESS, [unfairness(processes)])
+    if any(class_of(group) == "bw" for group in load.groups) and "deadlines" in cell:
+        listed[Kind.REQUEST] = [cell["deadlines"]["bw_missed"]]
     largest = (Kind.WAIT, Kind.FSYNC, Kind.UNFAIRNESS)
     return {kind: max(found) if kind in largest else sum(found) for kind, found in listed.items() if found}
 
@@ -394,8 +397,9 @@ class Finding:
     theirs: float
 
     def says(self) -> str:
-        if self.kind == Kind.PROMISE:
-            return f"{self.ours:g} reads with an admitted reservation miss their deadline under cfq"
+        if not self.baseline:
+            what = "reads" if self.kind == Kind.PROMISE else "requests, by cfq's own counter,"
+            return f"{self.ours:g} {what} with an admitted reservation miss their deadline under cfq"
         return f"{self.kind}: {self.ours:g} under cfq, {self.theirs:g} under {self.baseline}"
 
 
@@ -404,16 +408,14 @@ def findings(load: Load, result: Result) -> list[Finding]:
     by_config = {cell["config"]: values(load, cell, result["duration_ns"]) for cell in result["cells"]
                  if cell["status"] == "ok"}
     ours = by_config.pop(OURS, {})
-    found = []
-    if ours.get(Kind.PROMISE):
-        found.append(Finding(Kind.PROMISE, ours[Kind.PROMISE], ours[Kind.PROMISE], "", 0.0))
+    found = [Finding(kind, ours[kind], ours[kind], "", 0.0) for kind in (Kind.PROMISE, Kind.REQUEST) if ours.get(kind)]
+    ours.pop(Kind.REQUEST, None)  # no baseline counts them
     for kind in (kind for kind in ours if kind != Kind.PROMISE):
         worst: Finding | None = None
         for name, theirs in by_config.items():
-            compared = {one: scores.ratio(ours[one], theirs[one], one in MORE_IS_BETTER) for one in ours}
-            others = [score for one, score in compared.items() if one not in (kind, Kind.PROMISE)]
             # class RT has no promise to keep, so misses count for a baseline, too
-            others += [scores.ratio(ours[Kind.PROMISE], theirs[Kind.PROMISE], False)] if Kind.PROMISE in ours else []
+            compared = {one: scores.ratio(ours[one], theirs[one], one in MORE_IS_BETTER) for one in ours}
+            others = [score for one, score in compared.items() if one != kind]
             if compared[kind] > BOUNDS[kind] and min(others, default=1.0) >= NO_WORSE and (
                     worst is None or compared[kind] > worst.score):
                 worst = Finding(kind, compared[kind], ours[kind], name, theirs[kind])
@@ -476,6 +478,7 @@ def expect_of(finding: Finding, load: Load, cell: CellResult) -> dict[str, Any]:
     chosen: dict[Kind, dict[str, Any]] = {
         Kind.PROMISE: {"metric": "misses", "groups": [one["name"] for one in load.groups
                                                       if class_of(one) == "bw" and "deadline_ms" in one]},
+        Kind.REQUEST: {"metric": "bw_missed"},
         Kind.WAIT: {"metric": "latency_max_ms", "groups": named("bw", "be", "rt"), "reduce": "max"},
         Kind.BEST_EFFORT: {"metric": "bytes", "groups": named("be")},
         Kind.IDLE: {"metric": "bytes", "groups": named("idle")},
@@ -486,7 +489,7 @@ def expect_of(finding: Finding, load: Load, cell: CellResult) -> dict[str, Any]:
                           "groups": [max(several, key=unfair)["name"]] if several else []},
     }
     left = chosen[finding.kind]
-    if finding.kind == Kind.PROMISE:
+    if not finding.baseline:
         return {"says": "no promise is broken", "left": left | {"config": OURS}, "op": "==", "right": 0}
     # the ratio of a scenario is that of the slowest to the fastest
     more, bound = finding.kind in MORE_IS_BETTER or finding.kind == Kind.UNFAIRNESS, BOUNDS[finding.kind]

@@ -113,6 +113,14 @@ def test_missed_promise_is_a_finding_whatever_baselines_do() -> None:
     assert kinds(LOAD, result) == {Kind.PROMISE: ("", 3.0)}
 
 
+def test_requests_that_cfq_itself_counts_as_late_are_a_finding() -> None:
+    processes: dict[str, list[dict[str, Any]]] = {"stream": [{"misses": 0}], "reader": [{}, {}]}
+    result = made(cfq=processes, bfq=processes)
+    assert kinds(LOAD, result) == {}
+    result["cells"][0]["deadlines"] = {"bw_missed": 2}
+    assert kinds(LOAD, result) == {Kind.REQUEST: ("", 2.0)}
+
+
 def test_baseline_that_is_better_counts_only_if_it_is_not_worse_elsewhere() -> None:
     ours = {"stream": [{"misses": 0}], "reader": [{"bytes": 100}, {"bytes": 100}]}
     better = {"stream": [{"misses": 0}], "reader": [{"bytes": 200}, {"bytes": 200}]}
@@ -182,7 +190,7 @@ def test_shrunk_file_expects_what_is_not_so(kind: Kind) -> None:
     groups = (camera, backup) if kind in (Kind.LOST, Kind.FSYNC, Kind.IDLE) else LOAD.groups
     top = TOP | {"filesystem": "ext4"} if groups is not LOAD.groups else TOP
     load = hunt.Load(top, 64, groups)
-    finding = hunt.Finding(kind, 2.5, 5.0, "" if kind == Kind.PROMISE else "bfq", 2.0)
+    finding = hunt.Finding(kind, 2.5, 5.0, "" if kind in (Kind.PROMISE, Kind.REQUEST) else "bfq", 2.0)
     slow = {"mean": 1, "p50": 1, "p90": 1, "p999": 1, "p99": 9 * 10**9, "max": 9 * 10**9}
     fast = slow | {"p99": 10**9, "max": 10**9}
     ours = {"bytes": 10, "lost": 20, "misses": 1, "latency_ns": slow}
@@ -190,11 +198,13 @@ def test_shrunk_file_expects_what_is_not_so(kind: Kind) -> None:
     made_up: dict[str, Any] = {name: {group["name"]: [one, one | {"bytes": least}] for group in groups}
                                for name, one, least in (("cfq", ours, 1), ("bfq", theirs, 100))}
     result = made(**made_up)
+    result["cells"][0]["deadlines"] = {"bw_missed": 3}
     text = hunt.text_of(load, "t", finding.says(), [hunt.expect_of(finding, load, result["cells"][0])], ["bfq"])
     scenario = schema.parse(Path("t.toml"), text)
     result["kernel"]["bw"] = True
     assert [one["status"] for one in expect.evaluate(result, scenario)] == ["fail"]
-    result["cells"] = [{**result["cells"][1], "config": name, "name": name} for name in ("cfq", "bfq")]
+    result["cells"] = [{**result["cells"][1], "deadlines": {"bw_missed": 0}, "config": name, "name": name}
+                       for name in ("cfq", "bfq")]
     assert [one["status"] for one in expect.evaluate(result, scenario)] == ["pass"]
 
 
