@@ -19,6 +19,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/swap.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
@@ -83,6 +84,7 @@ struct stream {
 	bool create;		/* @file is new */
 	bool rewrite;		/* what is written has been read before, there */
 	uint64_t buffer_ns;	/* what is found to be later is lost, 0 = never */
+	uint64_t memory;	/* bytes of which each operation uses a part, in turn */
 };
 
 /* A file whose text is a result, after the streams. */
@@ -190,6 +192,7 @@ static void parse_stream(char *text, unsigned int line)
 		{ "count", &s->count },
 		{ "seed", &s->seed },
 		{ "buffer_ns", &s->buffer_ns },
+		{ "memory", &s->memory },
 	};
 	const struct {
 		const char *key;
@@ -364,6 +367,23 @@ static void prepare_file(const char *path, uint64_t size)
 		fail("%s: %s", path, strerror(errno));
 }
 
+/* A file of zeros that the kernel swaps to: what mkswap writes, and swapon. */
+static void add_swap(const char *path, uint64_t size)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	const uint32_t header[] = { 1, (uint32_t)(size / page) - 1, 0 };
+	const char magic[] = { 'S', 'W', 'A', 'P', 'S', 'P', 'A', 'C', 'E', '2' };
+	int fd;
+
+	prepare_file(path, size);
+	fd = open(path, O_WRONLY);
+	if (fd < 0 || chmod(path, 0600) ||
+	    pwrite(fd, header, sizeof(header), 1024) != sizeof(header) ||
+	    pwrite(fd, magic, sizeof(magic), page - sizeof(magic)) != sizeof(magic) ||
+	    fsync(fd) || close(fd) || swapon(path, 0))
+		fail("%s: swap: %s", path, strerror(errno));
+}
+
 /*
  * Take a share of free memory and give back every second page of it: free pages are
  * then mostly without a free neighbour, as on a machine that has run for days.
@@ -399,7 +419,7 @@ static void obey(char *verb, char *rest, unsigned int line)
 	if (!strcmp(verb, "write") || !strcmp(verb, "write_if_there") ||
 	    !strcmp(verb, "write_for_device") ||
 	    !strcmp(verb, "report") || !strcmp(verb, "report_after") ||
-	    !strcmp(verb, "prepare")) {
+	    !strcmp(verb, "prepare") || !strcmp(verb, "swap")) {
 		second = strchr(rest, ' ');
 		if (!second)
 			fail("job line %u: %s needs two arguments", line, verb);
@@ -431,6 +451,8 @@ static void obey(char *verb, char *rest, unsigned int line)
 		sync();
 	} else if (!strcmp(verb, "prepare")) {
 		prepare_file(rest, number(second, line, verb));
+	} else if (!strcmp(verb, "swap")) {
+		add_swap(rest, number(second, line, verb));
 	} else if (!strcmp(verb, "device")) {
 		job.device = strdup(rest);
 		if (!job.device)
@@ -588,6 +610,16 @@ static char *make_buffer(const struct stream *s, uint64_t largest)
 	return buf;
 }
 
+#define USED_BYTES	(64 << 10)
+
+/* Use the next part of the memory of a stream, as a program does that keeps what it works with. */
+static void use_memory(const struct stream *s, char *memory, uint64_t nr)
+{
+	uint64_t used = nr * USED_BYTES % s->memory;
+
+	memset(memory + used, (int)nr, s->memory - used < USED_BYTES ? s->memory - used : USED_BYTES);
+}
+
 static int open_file(const char *path, int flags)
 {
 	int fd = open(path, flags, 0644);
@@ -607,8 +639,8 @@ static void run_stream(const struct stream *s, uint64_t start_ns)
 	int flags = (s->write ? O_RDWR : O_RDONLY) | (s->direct ? O_DIRECT : 0) |
 		    (s->create ? O_CREAT | O_TRUNC : 0);
 	uint64_t copied = 0;
+	char *buf, *memory = NULL;
 	int fd, to = -1;
-	char *buf;
 
 	if (s->cgroup) {
 		char path[PATH_MAX];
@@ -633,6 +665,8 @@ static void run_stream(const struct stream *s, uint64_t start_ns)
 		rewind(c.list);
 	}
 	buf = make_buffer(s, largest);
+	if (s->memory)
+		memory = make_buffer(s, s->memory);
 	fd = open_file(name_of(s), flags);
 	if (s->to)
 		to = open_file(s->to, O_WRONLY | O_CREAT | O_TRUNC);
@@ -656,6 +690,8 @@ static void run_stream(const struct stream *s, uint64_t start_ns)
 		}
 		if (!next_place(s, &c, &offset, &size))
 			break;
+		if (memory)
+			use_memory(s, memory, c.nr);
 		if (s->rewrite)
 			transfer(fd, s, false, buf, offset, size);
 		transfer(fd, s, s->write, buf, offset, size);

@@ -42,9 +42,13 @@ def _program(name: str) -> str:
     return found
 
 
-def job_lines(name: str, device: str, prepared: dict[str, int]) -> list[str]:
-    """Make and mount it, and the files in @prepared, by their sizes in bytes; nothing of them stays in memory."""
+def job_lines(name: str, device: str, prepared: dict[str, int], swap: int) -> list[str]:
+    """Make and mount it, and the files in @prepared, by their sizes in bytes; nothing of them stays in memory.
+
+    @swap: bytes of a file to swap to, or 0
+    """
     lines = [f"run {_program(f'mkfs.{name}')} {MKFS[name]} {device}", f"mkdir {MOUNTED}",
              f"mount {name} {device} {MOUNTED}"]
     lines += [f"prepare {path} {size}" for path, size in prepared.items()]
+    lines += [f"swap {MOUNTED}/swap {swap}"] if swap else []
     return [*lines, "sync", "write /proc/sys/vm/drop_caches 3"]

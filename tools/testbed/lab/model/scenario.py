@@ -72,6 +72,8 @@ class Numbers(Struct, frozen=True, forbid_unknown_fields=True):
                                 " of 1 KiB; for buffered sequential operations")] = Size(0)
     fsync_every: Annotated[int, Meta(ge=0, le=10**9, description="operations between two fsync; 0: none")] = 0
     reads: Annotated[int, Meta(ge=0, le=10**9, description="number of operations; 0: until the end")] = 0
+    memory: Annotated[Size, Meta(description="memory of each process, of which each operation uses the next 64 KiB")
+                      ] = Size(0)
     files: Annotated[int, Meta(ge=1, le=1_000_000, description="files of a tree")] = 20_000
 
     @property
@@ -357,6 +359,7 @@ class Scenario:
     filesystem: str  # a name or a $variable; empty: the raw device
     settings: str  # of the disk's queue: a name or a $variable
     fragmented: bool  # free memory before the run
+    swap: int  # bytes of a file to swap to, in the file system; 0: none
     cgroups: dict[str, dict[str, str]]  # of control groups, their files, under every configuration
     duration_s: float
     seed: int

@@ -19,7 +19,7 @@ from tools.testbed.disk import presets
 
 from . import baselines, cgroups, filesystems, settings
 from .errors import BadValue, ScenarioError
-from .reading import Depths, Labels, Names, Value, Where, convert, read, setting, table
+from .reading import Depths, Labels, Names, Size, Value, Where, convert, read, setting, table
 from .scenario import (
     VARIABLE,
     Config,
@@ -121,6 +121,8 @@ class ScenarioKeys(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     fragmented: Annotated[bool, Meta(
         description="the guest's free memory is taken, and every second page of it given back: free pages have no"
         " neighbours, and a command has as many segments as pages")] = False
+    swap: Annotated[Size, Meta(description="of a file in the file system that the kernel swaps to; default: none")
+                    ] = Size(0)
     duration_s: Annotated[float, Meta(ge=0.01, le=100_000, description="virtual seconds")]
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="draws files and offsets at random")] = 1
     depth: Annotated[Depths, Meta(description="queue depths of the drive, a run for each; 1: no command"
@@ -193,8 +195,9 @@ class Checked:
         return Scenario(
             where=self.where, name=name, title=keys.title, about=keys.about.strip(), source=keys.source,
             must_show=keys.must_show, differences=keys.differences.strip(), disk=keys.disk, disk_set=keys.disk_set,
-            filesystem=keys.filesystem, settings=keys.settings, fragmented=keys.fragmented, cgroups=keys.cgroup,
-            duration_s=keys.duration_s, seed=keys.seed, vary=self.vary, groups=self.groups, configs=self.configs,
+            filesystem=keys.filesystem, settings=keys.settings, fragmented=keys.fragmented, swap=keys.swap,
+            cgroups=keys.cgroup, duration_s=keys.duration_s, seed=keys.seed, vary=self.vary, groups=self.groups,
+            configs=self.configs,
             expects=[self.expect(index, expect) for index, expect in enumerate(keys.expect)],
             views=[self.view(index, view) for index, view in enumerate(keys.view)],
             published=[self.published(index, one) for index, one in enumerate(keys.published)],
@@ -303,6 +306,8 @@ class Checked:
     def check_files(self) -> None:
         """Files of a file system, or ranges of the device: a scenario has the one or the other."""
         mounted = bool(self.keys.filesystem)
+        if self.keys.swap and not mounted:
+            raise self.where.error(("swap",), "needs a filesystem")
         for group in self.groups:
             if mounted != filesystems.is_file(group.file):
                 what = "with a filesystem it is own:SIZE or new" if mounted else "needs a filesystem"

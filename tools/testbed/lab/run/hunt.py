@@ -32,6 +32,7 @@ OURS = "cfq"
 PROCESSES = 60
 DELAYS_MS = (100, 200, 500, 800, 1000)
 CAMERA_DELAY_MS = 500
+GREEDY = 2 * MIB, 1000  # what a sequential reader has reserved that reads more: bytes a second, and the delay in ms
 BUCKET_MS = 3000  # what a reservation may save up
 PLACED = 128 * MIB  # of a reader's file at the outer edge, where all of them lie in the first zone
 OTHERS = "others"  # the control group of all without a reservation, where control groups have reservations
@@ -46,7 +47,7 @@ class Kind(enum.StrEnum):
     PROMISE = "promise"  # reads with a reservation that miss its delay, against none
     REQUEST = "requests"  # with a reservation, reads and writes, that miss its delay by cfq's own counter, against none
     WAIT = "longest wait"  # of any process that is not in class idle
-    BEST_EFFORT = "best effort"  # its bytes
+    BEST_EFFORT = "best effort"  # its bytes, and those of who reads more than is reserved
     IDLE = "class idle"  # its bytes
     LOST = "frames lost"
     FSYNC = "fsync p99"  # of processes whose 99th percentile has an fsync
@@ -102,6 +103,8 @@ def share(groups: Iterable[Mapping[str, Any]], disk: Disk) -> float:
 
 def _reservation(group: Mapping[str, Any]) -> tuple[int, int]:
     """What each process of a group has reserved: bytes a second, and the delay in milliseconds."""
+    if group["kind"] == "greedy":
+        return GREEDY
     if "buffer_ms" in group:
         return units.parse_size(group["size"]) * 1000 // group["period_ms"], CAMERA_DELAY_MS
     keys = group["priority"]["bw"]
@@ -144,7 +147,10 @@ def _reserved(draw: Random, disk: Disk, filesystem: str) -> list[dict[str, Any]]
         name, rate, delay_ms = f"reserved{number}", draw.choice((1, 2, 3, 5)), draw.choice(DELAYS_MS)
         # in class BW also less often, and more at once: what is asked for beyond the delay is due when it is needed
         period_ms = delay_ms if by_group else max(delay_ms, min(BUCKET_MS, delay_ms * draw.choice((1, 1, 2, 4))))
-        if filesystem and draw.random() < 0.5:
+        if by_group and draw.random() < 0.15:
+            group = {"name": name, "count": 1, "kind": "greedy", "size": "1MiB"}
+            group |= {"file": _own(1)} if filesystem else {}
+        elif filesystem and draw.random() < 0.5:
             group = {"name": name, "count": draw.choice((4, 8, 16)), **_camera(draw)}
         else:
             group = {"name": name, **_reader(draw, rate, period_ms)}
@@ -368,7 +374,7 @@ def values(load: Load, cell: CellResult, duration_ns: int) -> dict[Kind, float]:
 
         if cls == "bw" and "deadline_ms" in group:
             note(Kind.PROMISE, (float(one["misses"]) for one in processes))
-        if cls == "be":
+        if cls == "be" or (cls == "bw" and group["kind"] == "greedy"):
             note(Kind.BEST_EFFORT, (float(one["bytes"]) for one in processes))
         elif cls == "idle" and not busy:  # otherwise the disk may have no time that others do not want
             note(Kind.IDLE, (float(one["bytes"]) for one in processes))
@@ -480,7 +486,8 @@ def expect_of(finding: Finding, load: Load, cell: CellResult) -> dict[str, Any]:
                                                       if class_of(one) == "bw" and "deadline_ms" in one]},
         Kind.REQUEST: {"metric": "bw_missed"},
         Kind.WAIT: {"metric": "latency_max_ms", "groups": named("bw", "be", "rt"), "reduce": "max"},
-        Kind.BEST_EFFORT: {"metric": "bytes", "groups": named("be")},
+        Kind.BEST_EFFORT: {"metric": "bytes", "groups": [
+            *named("be"), *(one["name"] for one in load.groups if class_of(one) == "bw" and one["kind"] == "greedy")]},
         Kind.IDLE: {"metric": "bytes", "groups": named("idle")},
         Kind.LOST: {"metric": "lost", "groups": [one["name"] for one in load.groups if "buffer_ms" in one]},
         Kind.FSYNC: {"metric": "latency_p99_ms", "reduce": "max", "groups": [

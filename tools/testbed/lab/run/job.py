@@ -110,6 +110,7 @@ def _process(
         "fsync_every": numbers.fsync_every,
         "count": numbers.reads,
         "buffer_ns": round(numbers.buffer_ms * NSEC_PER_MSEC),
+        "memory": numbers.memory,
         "seed": draw.next(),
     }
     lines, ends = layout.walk(regions[0], numbers.files, draw.state) if group.kind == "tree" else ([], [])
@@ -257,7 +258,7 @@ def job_text(scenario: sc.Scenario, disk: Disk, run: Run, with_bw: bool, trace: 
     if filesystem:
         prepared = {stream.file: stream.prepared for stream in run.streams if stream.prepared}
         lines.append(f"write {SYSFS}/scheduler none")
-        lines += filesystems.job_lines(filesystem, f"/dev/{DEVICE}", prepared)
+        lines += filesystems.job_lines(filesystem, f"/dev/{DEVICE}", prepared, scenario.swap)
     lines += scheduler_lines(run.cell.config, with_bw, of_queue.queue)
     lines.append(f"device /dev/{DEVICE}")
     names = [stream.cgroup for stream in run.streams if stream.cgroup]

@@ -85,6 +85,8 @@ def test_draws_are_of_all_kinds() -> None:
     holders = {("filesystem" in load.top, "cgroup" in group, "buffer_ms" in group) for load in loads
                for group in load.groups if hunt.class_of(group) == "bw"}
     assert holders == {(False, False, False), (False, True, False), (True, True, False), (True, True, True)}
+    kinds_of = {group["kind"] for load in loads for group in load.groups if hunt.class_of(group) == "bw"}
+    assert kinds_of == {"paced", "greedy"}
 
 
 def test_control_groups_have_their_reservation_under_cfq_and_weights_under_bfq() -> None:
