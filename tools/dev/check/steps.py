@@ -57,7 +57,7 @@ def pytest_step(name: str, paths: Sequence[Path], kernels: tuple[str, ...] = (),
 
 # What the tests of a tool boot; the others boot nothing. Those of mutants and queue look at the tree that comes with
 # it.
-BOOTED = {"bench": ("plain", "uml"), "demo": ("plain",), "disk": ("plain",), "iobound": ("uml",),
+BOOTED = {"bench": ("plain", "uml"), "demo": ("uml",), "disk": ("plain",), "iobound": ("uml",),
           "lab": ("uml",), "mutants": ("uml",), "queue": ("uml",), "soak": ("uml",), "sweep": ("uml",),
           "trees": ("uml",), "vm": ("plain", "smp")}
 

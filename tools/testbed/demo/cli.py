@@ -48,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--schedulers", default="all", metavar="A,B", help="default: all of the kernel")
+    parser.add_argument("--schedulers", default="all", metavar="A,B", help="of fio (default: all of the kernel)")
     parser.add_argument("--seconds", type=positive, default=6, metavar="S",
                         help="run time of the mixed jobs under each scheduler (default: %(default)s)")
     parser.add_argument("--flavour", default="plain", choices=["plain", "debug"],
@@ -65,12 +65,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace) -> int:
     disk = None if args.disk == "none" else presets.load(args.disk)
-    mixed, reserved = in_qemu(args, disk)
-    tables = virtual.run(args.disk, args.uml, args.jobs, args.json) if disk else {}
+    guests = virtual.guests_of(args.uml) if disk else None
+    mixed, reserved, rotates = in_qemu(args, disk)
+    tables = virtual.run(guests, args.disk, args.jobs, args.json) if guests else {}
     if args.json:
         print(json.dumps({"schedulers": mixed, "reserved": reserved, **tables}))
         return 0
-    print(f"\n{results.about_disk(disk, settings.recommended())}" if disk else "")
+    print(f"\n{results.about_disk(disk, settings.recommended())}" if disk and rotates else "")
     print(results.table(mixed))
     if reserved:
         print(f"\nclass BW: of {sum(reserved.values())} requests with a reservation {reserved['missed']} missed their "
@@ -81,8 +82,9 @@ def command(args: argparse.Namespace) -> int:
     return 0
 
 
-def in_qemu(args: argparse.Namespace, disk: presets.Preset | None) -> tuple[results.Rows, dict[str, int]]:
-    """fio's results by scheduler, and what became of requests with a reservation; empty without cfq."""
+def in_qemu(args: argparse.Namespace, disk: presets.Preset | None) -> tuple[results.Rows, dict[str, int], bool]:
+    """fio's results by scheduler, what became of requests with a reservation (empty without cfq), and whether the
+    kernel has rotating disks."""
     vm.build_bwctl()
     words = ["bash", str(HERE / "guest.sh"), str(args.seconds), str(HERE), "-" if args.disk == "none" else args.disk,
              str(BUILD / "bwctl/bwctl"),
@@ -96,13 +98,14 @@ def in_qemu(args: argparse.Namespace, disk: presets.Preset | None) -> tuple[resu
             raise ToolError(result.why())
         try:
             mixed = results.load(Path(work), ran(result.stdout, "run: "))
-            if disk and ran(result.stdout, results.ROTATING):
+            rotates = bool(ran(result.stdout, results.ROTATING))
+            if disk and rotates:
                 results.add_expected(mixed, disk)
             counters = Path(work) / "counters"
             reserved = results.served(counters.read_text()) if counters.is_file() else {}
         except (ValueError, KeyError) as error:
             raise ToolError(str(error)) from None
-    return mixed, reserved
+    return mixed, reserved, rotates
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -22,6 +22,7 @@ from tools.testbed.vm.uml import Guests
 
 from . import results
 
+Tables = dict[str, dict[str, dict[str, Any]]]
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 600  # of real time, for one run
 TABLES: dict[str, tuple[Callable[[CellResult, int], dict[str, Any]], dict[str, str]]] = {
@@ -32,13 +33,28 @@ def scenario(name: str, disk: str) -> Scenario:
     return dataclasses.replace(schema.load(HERE / f"{name}.toml"), disk=disk)
 
 
-def run(disk: str, kernel: Path, jobs: int, quiet: bool) -> dict[str, dict[str, dict[str, Any]]]:
-    """The rows of each table by scheduler. @disk: a preset; @jobs: guests at once"""
+def guests_of(kernel: Path) -> Guests:
+    """Raises ToolError if the kernel does not boot, or has no class BW."""
+    if not kernel.is_file():
+        raise ToolError(f"{kernel} does not exist: `make uml` builds it, --uml names another")
     guests = Guests(kernel, build_loadgen(), LIMIT_S)
+    if not probe(guests).bw:
+        raise ToolError(f"{kernel} has no class BW: `make uml` builds one that has")
+    return guests
+
+
+def run(guests: Guests, disk: str, jobs: int, quiet: bool, seconds: float | None = None) -> Tables:
+    """The rows of each table by scheduler.
+
+    @disk: a preset; @jobs: guests at once; @seconds: of virtual time, instead of the scenarios'
+    """
     found: dict[str, Result] = {}
     with ending(guests):
         features = probe(guests)
-        plans = [make_plan(scenario(name, disk), DISKS, None, None, None, features) for name in TABLES]
+        scenarios = [scenario(name, disk) for name in TABLES]
+        if seconds:
+            scenarios = [dataclasses.replace(one, duration_s=seconds) for one in scenarios]
+        plans = [make_plan(one, DISKS, None, None, None, features) for one in scenarios]
         failures = runner.run_plans(plans, guests, jobs, None,
                                     lambda plan, result: found.update({plan.scenario.name: result}), Runs(quiet))
     if failures:

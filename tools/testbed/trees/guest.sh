@@ -19,7 +19,7 @@ mount -t tmpfs tmpfs /dev/tmp
 mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
 export TMPDIR=/dev/tmp
 
-tools/testbed/disk/disk create "$@" --name rot0 --set memory_backed=1 > /dev/null
+tools/testbed/disk/disk create "$@" --name rot0 --set memory_backed=1 --set max_sectors=1024 > /dev/null
 case $fs in
 ext4) mkfs.ext4 -q -U "$uuid" -E "lazy_itable_init=0,lazy_journal_init=0,hash_seed=$uuid" "$device" ;;
 xfs) mkfs.xfs -q -f -K -m "uuid=$uuid" "$device" ;;

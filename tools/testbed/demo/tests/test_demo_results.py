@@ -12,11 +12,13 @@ from typing import Any, cast
 
 import pytest
 
+from tools.base.cli import ToolError
 from tools.base.paths import TOOLS
 from tools.testbed.demo import results, virtual
 from tools.testbed.disk import presets
 from tools.testbed.lab.model.results import CellResult
 from tools.testbed.lab.tests.conftest import cell_result, process_result
+from tools.testbed.vm import uml
 
 
 def job(name: str, side: str = "read", ios: int = 100, error: int = 0) -> dict[str, Any]:
@@ -161,6 +163,23 @@ def test_each_table_has_a_name_for_each_scheduler(name: str) -> None:
     found = virtual.scenario(name, "laptop-5400")
     assert {config.scheduler for config in found.configs} == virtual.TABLES[name][1].keys()
     assert found.disk == "laptop-5400" and found.settings == "recommended"
+
+
+def test_players_and_cameras_run() -> None:
+    if not uml.IMAGE.is_file():
+        pytest.skip("no User-Mode Linux: `make uml` builds it")
+    found = virtual.run(virtual.guests_of(uml.IMAGE), "laptop-5400", 2, True, 2)
+    assert {name: list(rows) for name, rows in found.items()} == {
+        "players": list(results.PLAYERS_IN), "cameras": list(results.CAMERAS_WITH)}
+    players = found["players"]
+    assert all(row["reads"] > 0 and row["best_effort_mib_s"] > 1 for row in players.values())
+    assert players["cfq"]["missed"] is not None and players["bfq"]["missed"] is None
+    assert all(row["frames"] > 100 for row in found["cameras"].values())
+
+
+def test_without_its_kernel_it_says_so_before_it_boots_anything(tmp_path: Path) -> None:
+    with pytest.raises(ToolError, match="does not exist: `make uml` builds it, --uml names another"):
+        virtual.guests_of(tmp_path / "vmlinux")
 
 
 def test_players_and_cameras_are_what_the_titles_say() -> None:

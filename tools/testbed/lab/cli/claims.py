@@ -84,6 +84,8 @@ def cmd_matrix(args: argparse.Namespace) -> int:
              for name in wanted}
     summaries = [matrix.summary(claims[name], cells) for name, cells in found.items() if cells]
     for name, cells in found.items():
+        if not cells:
+            continue  # failures are told below
         write_json(args.out / f"{name}.json", [dataclasses.asdict(cell) for cell in cells])
     write_whole(args.out / "matrix.md", page(claims, args.out, only_of(args)))
     print(json.dumps(summaries, indent=1) if args.json else shown(summaries))
@@ -94,7 +96,7 @@ def cmd_matrix(args: argparse.Namespace) -> int:
 
 
 def only_of(args: argparse.Namespace) -> str:
-    """The options that leave out cells."""
+    """The options that leave out cells or change the time of a run."""
     given = {"--on": args.on, "--settings": args.settings, "--tags": args.tags, "--seeds": args.seeds,
              "--cell": args.cell, "--duration": args.duration, "--scheduler": args.scheduler}
     return " ".join(f"{name} {','.join(value) if isinstance(value, list) else value}"
@@ -125,7 +127,7 @@ def shown(summaries: list[dict[str, Any]]) -> str:
 
 
 def _compared(cell: dict[str, Any]) -> str:
-    ratio = "" if cell["ratio"] == cell["ours"] else f" ({figure(cell['ratio'])} times as bad)"
+    ratio = "" if cell["ratio"] in (1, cell["ours"]) else f" ({figure(cell['ratio'])} times as bad)"
     return f"{figure(cell['ours'])} against {figure(cell['theirs'])} under {cell['baseline']}{ratio}"
 
 

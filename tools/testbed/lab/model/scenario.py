@@ -284,7 +284,7 @@ class ExpectKeys(Struct, frozen=True, forbid_unknown_fields=True):
     left: Annotated[SelectKeys | float, Meta(description="a number, or a table: see below")]
     op: Annotated[Literal["<", "<=", "==", ">=", ">"] | None, Meta(
         description="comparison: of each run of `left` with each of `right` of the same depth and variant, or with all"
-        " of them")] = None
+        " of `right` if it has no such run")] = None
     right: Annotated[SelectKeys | float | None, Meta(description="as `left`")] = None
     needs: Annotated[Names, Meta(description="`[\"bw\"]`: only on a kernel with the BW class")] = Names()
     increases: Annotated[str, Meta(description="instead of `op`: a key of `[vary]` along which `left` grows")] = ""

@@ -32,14 +32,11 @@ def values_of(result: Result, select: Select) -> list[tuple[str, float]] | None:
     cells = _chosen(result["cells"], select)
     if not cells or any(cell["status"] != "ok" for cell in cells):
         return None
-    values = [
-        (
-            cell["name"],
-            select.factor
-            * (metrics.of_cell(cell, select.metric, select.groups, select.reduce, result["duration_ns"]) or 0.0),
-        )
-        for cell in cells
-    ]
+    found = [metrics.of_cell(cell, select.metric, select.groups, select.reduce, result["duration_ns"])
+             for cell in cells]
+    if metrics.is_of_run(select.metric) and None in found:
+        return None
+    values = [(cell["name"], select.factor * (value or 0.0)) for cell, value in zip(cells, found, strict=True)]
     if select.over == "each":
         return values
     return [(f"{select.over} of {len(values)}", metrics.reduce([value for _, value in values], select.over))]
@@ -82,11 +79,14 @@ def _judge_along(result: Result, expect: Expect, scenario: Scenario) -> Verdict:
 
 def _limits(result: Result, expect: Expect, left: int, right: list[float]) -> list[list[float]]:
     """For each of the values of the left side those of the right side that it is compared with."""
-    if expect.right.constant is not None or (expect.left.over, expect.right.over) != ("each", "each"):
+    constants = (expect.left.constant, expect.right.constant)
+    if constants != (None, None) or (expect.left.over, expect.right.over) != ("each", "each"):
         return [right] * left
     like = [(cell["depth"], cell["vary"]) for cell in _chosen(result["cells"], expect.right)]
     own = [(cell["depth"], cell["vary"]) for cell in _chosen(result["cells"], expect.left)]
-    return [[value for value, of in zip(right, like, strict=True) if of == one] or right for one in own]
+    if not any(one in like for one in own):
+        return [right] * left
+    return [[value for value, of in zip(right, like, strict=True) if of == one] for one in own]
 
 
 def _judge_sides(result: Result, expect: Expect) -> Verdict:
@@ -95,9 +95,8 @@ def _judge_sides(result: Result, expect: Expect) -> Verdict:
     right = values_of(result, expect.right)
     if left is None or right is None:
         return {"says": expect.says, "status": "not-run", "detail": ""}
-    hardest = max if expect.op in (">", ">=") else min
     limits = _limits(result, expect, len(left), [value for _, value in right])
-    compared = [(name, value, hardest(against)) for (name, value), against in zip(left, limits, strict=True)]
+    compared = [(name, value, limit) for (name, value), against in zip(left, limits, strict=True) for limit in against]
     bad = [one for one in compared if not COMPARE[expect.op](*one[1:])]
     if bad:
         name, value, limit = bad[0]

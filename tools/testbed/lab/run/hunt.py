@@ -32,7 +32,8 @@ OURS = "cfq"
 PROCESSES = 60
 DELAYS_MS = (100, 200, 500, 800, 1000)
 CAMERA_DELAY_MS = 500
-GREEDY = 2 * MIB, 1000  # what a sequential reader has reserved that reads more: bytes a second, and the delay in ms
+# Of a sequential reader that reads as much as it can: bytes a second, and the delay in ms.
+GREEDY_RESERVATION = 2 * MIB, 1000
 BUCKET_MS = 3000  # what a reservation may save up
 PLACED = 128 * MIB  # of a reader's file at the outer edge, where all of them lie in the first zone
 OTHERS = "others"  # the control group of all without a reservation, where control groups have reservations
@@ -47,7 +48,7 @@ class Kind(enum.StrEnum):
     PROMISE = "promise"  # reads with a reservation that miss its delay, against none
     REQUEST = "requests"  # with a reservation, reads and writes, that miss its delay by cfq's own counter, against none
     WAIT = "longest wait"  # of any process that is not in class idle
-    BEST_EFFORT = "best effort"  # its bytes, and those of who reads more than is reserved
+    BEST_EFFORT = "best effort"  # its bytes, and those of readers that read more than is reserved for them
     IDLE = "class idle"  # its bytes
     LOST = "frames lost"
     FSYNC = "fsync p99"  # of processes whose 99th percentile has an fsync
@@ -104,7 +105,7 @@ def share(groups: Iterable[Mapping[str, Any]], disk: Disk) -> float:
 def _reservation(group: Mapping[str, Any]) -> tuple[int, int]:
     """What each process of a group has reserved: bytes a second, and the delay in milliseconds."""
     if group["kind"] == "greedy":
-        return GREEDY
+        return GREEDY_RESERVATION
     if "buffer_ms" in group:
         return units.parse_size(group["size"]) * 1000 // group["period_ms"], CAMERA_DELAY_MS
     keys = group["priority"]["bw"]
@@ -182,9 +183,12 @@ def reserved_by_group(groups: Iterable[Mapping[str, Any]]) -> dict[str, dict[str
     return lines
 
 
-def _priority(draw: Random) -> dict[str, Any]:
-    """Of a process without a reservation: mostly that of most processes."""
-    keys: dict[str, Any] = {"class": draw.choices(("be", "idle", "rt"), (80, 15, 5))[0]}
+def _priority(draw: Random, reserved: bool) -> dict[str, Any]:
+    """Of a process without a reservation: mostly that of most processes.
+
+    @reserved: others have one, whose admission does not count class RT
+    """
+    keys: dict[str, Any] = {"class": draw.choices(("be", "idle", "rt"), (80, 15, 0 if reserved else 10))[0]}
     if keys["class"] != "idle":
         keys["level"] = draw.randint(0, 7) if draw.random() < 0.3 else 4
     return {"priority": {"bw": keys, "rt": keys}}
@@ -256,7 +260,7 @@ def draw_load(seed: int, number: int, load_disk: Callable[[str], Disk]) -> Load:
     settings, attributes = SETTINGS[name]
     filesystem = draw.choice(("", "", "", "ext4", "xfs", "btrfs"))
     groups = _reserved(draw, disk, filesystem) if draw.random() < 0.7 else []
-    where = {"cgroup": OTHERS} if reserved_by_group(groups) else {}
+    where, reserved = {"cgroup": OTHERS} if reserved_by_group(groups) else {}, bool(groups)
     room = PROCESSES - sum(group["count"] for group in groups)
     for index in range(draw.randint(1, 5)):
         if room <= 0:
@@ -265,7 +269,7 @@ def draw_load(seed: int, number: int, load_disk: Callable[[str], Disk]) -> Load:
         room -= count
         made = _on_filesystem(draw, count) if filesystem else _on_device(draw)
         groups.append({"name": f"group{index}", "count": count, "start_ms": draw.choice((0, 0, 0, 2000)), **made,
-                       **_priority(draw), **where})
+                       **_priority(draw, reserved), **where})
     tags = draw.choice(TAGS)
     top: dict[str, Any] = {"disk": disk.name, "settings": settings, "depth": draw.choice(matrix.depths(tags)),
                            "duration_s": DURATION_S, "seed": draw.randint(1, 1000)}
@@ -399,13 +403,13 @@ class Finding:
     kind: Kind
     score: float
     ours: float
-    baseline: str  # empty for a promise
+    baseline: str  # empty: what is promised
     theirs: float
 
     def says(self) -> str:
         if not self.baseline:
-            what = "reads" if self.kind == Kind.PROMISE else "requests, by cfq's own counter,"
-            return f"{self.ours:g} {what} with an admitted reservation miss their deadline under cfq"
+            what, by = ("reads", "") if self.kind == Kind.PROMISE else ("requests", ", by cfq's own counter")
+            return f"{self.ours:g} {what} with an admitted reservation miss their deadline under cfq{by}"
         return f"{self.kind}: {self.ours:g} under cfq, {self.theirs:g} under {self.baseline}"
 
 
@@ -496,6 +500,10 @@ def expect_of(finding: Finding, load: Load, cell: CellResult) -> dict[str, Any]:
                           "groups": [max(several, key=unfair)["name"]] if several else []},
     }
     left = chosen[finding.kind]
+    if finding.kind == Kind.WAIT and not all(
+            one["reads"] for one in cell["processes"] if one["group"] in left["groups"]):
+        return {"says": "each process gets something", "op": ">", "right": 0,
+                "left": {"metric": "reads", "groups": left["groups"], "reduce": "min", "config": OURS}}
     if not finding.baseline:
         return {"says": "no promise is broken", "left": left | {"config": OURS}, "op": "==", "right": 0}
     # the ratio of a scenario is that of the slowest to the fastest

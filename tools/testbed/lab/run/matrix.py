@@ -100,8 +100,10 @@ def points(disks: Sequence[str] = DISKS, settings: Sequence[str] = tuple(SETTING
 
 
 def of_claim(points: Iterable[Point], scenario: Scenario) -> list[Point]:
-    """The points of a scenario: on a file system those of the first seed, with eight starts each."""
-    return [point for point in points if not scenario.filesystem or point.seed == SEEDS[0]]
+    """The points of a scenario: on a file system those of one seed, with eight starts each."""
+    if not scenario.filesystem:
+        return list(points)
+    return list(dict.fromkeys(dataclasses.replace(point, seed=SEEDS[0]) for point in points))
 
 
 def streams(attributes: dict[str, str]) -> tuple[int, int]:

@@ -44,6 +44,11 @@ def key(metric: str, groups: Sequence[str], how: str, process: str = "") -> str:
     return f"{metric} {f'={process}' if process else '+'.join(groups) or '*'} {how}"
 
 
+def is_of_run(metric: str) -> bool:
+    """Whether it is of a whole run, whatever processes are named: sizes of commands, and cfq's counters."""
+    return metric.endswith("_kib") or metric.startswith("bw_")
+
+
 def of_cell(
     cell: CellResult, metric: str, groups: Sequence[str], how: str, duration_ns: int, process: str = ""
 ) -> float | None:
@@ -56,10 +61,8 @@ def of_cell(
         if name not in cell["figures"]:
             raise ToolError(f"the record of '{cell['name']}' has no '{name}': `lab run` and `lab record` add it")
         return cell["figures"][name]
-    if metric.endswith("_kib"):
-        return cell.get("commands", {}).get(metric)
-    if metric.startswith("bw_"):
-        return cell.get("deadlines", {}).get(metric)
+    if is_of_run(metric):
+        return {**cell.get("commands", {}), **cell.get("deadlines", {})}.get(metric)
     values = [
         of_process(one, metric, duration_ns)
         for one in cell["processes"]

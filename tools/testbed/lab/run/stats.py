@@ -9,6 +9,8 @@ from array import array
 from bisect import bisect_left, bisect_right
 from pathlib import Path
 
+from tools.base.cli import ToolError
+
 from ..model.results import ProcessResult
 from ..model.units import NSEC_PER_MSEC, NSEC_PER_SEC
 from .job import Process
@@ -148,4 +150,7 @@ def per_second(group: list[array[int]], duration_ns: int) -> list[int]:
 def of_counters(text: str) -> dict[str, float]:
     """The requests that met and missed the deadline of their reservation, by cfq's own counters."""
     counters = dict(line.split() for line in text.splitlines() if len(line.split()) == 2)
-    return {f"bw_{what}": float(counters[f"bw_deadlines_{what}"]) for what in ("met", "missed")}
+    try:
+        return {f"bw_{what}": float(counters[f"bw_deadlines_{what}"]) for what in ("met", "missed")}
+    except KeyError as error:
+        raise ToolError(f"cfq's counters lack {error.args[0]}") from None

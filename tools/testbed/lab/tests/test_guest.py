@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runs in guests: known answers, the same ones each time, and every way a run can end."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -569,6 +570,46 @@ def test_trace_of_many_messages_has_no_holes(kernel: Path, tmp_path: Path) -> No
     found = scan(trace.read_bytes())
     assert found.problems == []
     assert len(found.offsets) > 10_000
+
+
+SWAPPER = """
+title = "a process with more memory than its control group may have"
+disk = "barracuda-7200.11"
+filesystem = "ext4"
+swap = "64MiB"
+duration_s = 2
+schedulers = ["none"]
+
+[cgroup.small]
+"memory.high" = "4194304"
+
+[[group]]
+name = "writer"
+kind = "paced"
+op = "write"
+size = "4KiB"
+period_ms = 10
+memory = "16MiB"
+file = "new"
+cgroup = "small"
+"""
+
+
+def test_memory_beyond_the_limit_of_a_group_is_swapped(guests: uml.Guests, tmp_path: Path) -> None:
+    scenario = schema.parse(Path("swapper.toml"), SWAPPER)
+    plan = make_plan(scenario, catalog.DISKS, None, None, None, probe(guests))
+    text = job.job_text(scenario, plan.disk, plan.runs[0], plan.features.bw)
+    guests.run(text + "report_after vmstat /proc/vmstat\n", {}, tmp_path, "test")
+    counters = dict(line.split() for line in (tmp_path / "vmstat").read_text().splitlines() if len(line.split()) == 2)
+    assert int(counters["pswpout"]) > 1000
+
+
+def test_cfq_counts_what_becomes_of_requests_with_a_reservation(guests: uml.Guests, tmp_path: Path) -> None:
+    scenario = catalog.find_scenario("players")
+    scenario = dataclasses.replace(scenario, duration_s=2, vary=scenario.vary | {"N": {"8": 8}})
+    plan = make_plan(scenario, catalog.DISKS, None, None, None, probe(guests), "^cfq-(rt|bw).*spread.*recommended")
+    found = {run.cell.config.name: runner.run_cell(plan, run, guests, None)["deadlines"] for run in plan.runs}
+    assert found["cfq-bw"]["bw_met"] > 10 and found["cfq-rt"]["bw_met"] == 0
 
 
 def test_write_back_throttling_is_on_as_linux_has_it(guests: uml.Guests, tmp_path: Path) -> None:

@@ -263,8 +263,8 @@ def test_setting_of_a_control_group_that_fails_has_its_line() -> None:
 
 
 def test_file_system_is_there_before_the_scheduler_is_chosen(disks: Path) -> None:
-    source = SCENARIO.replace("duration_s = 4", 'duration_s = 4\nfilesystem = "ext4"')
-    source = source.replace("direct = true", 'direct = true\nfile = "own:8MiB"', 1)
+    source = SCENARIO.replace("duration_s = 4", 'duration_s = 4\nfilesystem = "ext4"\nswap = "2MiB"')
+    source = source.replace("direct = true", 'direct = true\nmemory = "1MiB"\nfile = "own:8MiB"', 1)
     source = source.replace('file = "db"', 'file = "own:1MiB"')
     loaded = schema.parse(Path("test.toml"), source)
     disk = disk_module.of_scenario(loaded, disks)
@@ -272,11 +272,17 @@ def test_file_system_is_there_before_the_scheduler_is_chosen(disks: Path) -> Non
     lines = job.job_text(loaded, disk, run, with_bw=False).splitlines()
     assert [line.split()[:2] for line in lines if line.startswith("prepare")] == [
         ["prepare", f"/dev/disk/group{number}"] for number in ("0.0", "0.1", "1.0")]
-    order = ["memory_backed 1", "scheduler none", "mkfs.ext4", "mount ext4", "prepare", "drop_caches",
-             "scheduler mq"]
+    order = ["memory_backed 1", "scheduler none", "mkfs.ext4", "mount ext4", "prepare", "swap /dev/disk/swap 2097152",
+             "drop_caches", "scheduler mq"]
     places = [next(n for n, line in enumerate(lines) if what in line) for what in order]
     assert places == sorted(places)
+    assert sum(" memory=1048576 " in line for line in lines) == 2
     assert [line for line in lines if "file=/dev/disk/group1.0" in line and "regions=0:1048576" in line]
+
+
+def test_swap_needs_a_file_system(disks: Path) -> None:
+    with pytest.raises(ScenarioError, match="swap: needs a filesystem"):
+        streams(SCENARIO.replace("duration_s = 4", 'duration_s = 4\nswap = "2MiB"'), disks)
 
 
 def test_bursts_and_sizes_that_change_are_for_the_load_generator(disks: Path) -> None:

@@ -67,6 +67,7 @@ def test_on_a_file_system_others_begin_at_eight_times_instead_of_seeds() -> None
     recorder = find_scenario("recorder")
     points = matrix.of_claim(matrix.points(), recorder)
     assert len(points) == 3 * 3 * 4 and len(matrix.of_claim(matrix.points(), find_scenario("players"))) == 3 * 3 * 4 * 3
+    assert len(matrix.of_claim(matrix.points(seeds=[2]), recorder)) == 3 * 3 * 4
     there = matrix.at(CLAIMS["recorder"], recorder, points[0], DISKS)
     assert len(there.vary["begin_ms"]) == 8
     starts = {group.name: group.raw.get("start_ms") for group in there.groups}
@@ -110,7 +111,8 @@ def test_worst_cell_and_median() -> None:
 
 SMALL = ["--on", "barracuda-7200.11", "--settings", "recommended", "--tags", "64", "--seeds", "1", "--duration", "4",
          "--quiet", "--json"]
-FEW = r"^(cfq|cfq-bw|mq-deadline|bfq) depth1( |$)(?!.*(N=2|R=40))"  # 24 players and 40 reads a second are too many
+# 34 players, and 40 reads a second beside a backup, are too many.
+FEW = r"^(cfq|cfq-bw|mq-deadline|bfq) depth1( |$)(?!.*(start.*N=24|R=40))"
 
 
 def test_claims_hold_in_each_cell_of_a_small_matrix(kernel: Path, tmp_path: Path,
@@ -140,5 +142,5 @@ def test_page_has_each_claim_and_the_cells_that_fail(tmp_path: Path) -> None:
     cells = [matrix.Cell("here", 3.0, "bfq", 0.0, 3.0, False), matrix.Cell("there", 0.0, "none", 0.0, 1.0, True)]
     (tmp_path / "players.json").write_text(json.dumps([dataclasses.asdict(cell) for cell in cells]))
     told = claims.page(CLAIMS, tmp_path)
-    assert "| players | 1 of 2 | 0 against 0 under none (1 times as bad) | 3 against 0 under bfq | here |" in told
+    assert "| players | 1 of 2 | 0 against 0 under none | 3 against 0 under bfq | here |" in told
     assert "1 of 2 cells fail." in told and "| here | 3 | 0 | bfq |" in told and "| there |" not in told
