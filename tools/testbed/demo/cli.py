@@ -5,8 +5,8 @@ fio runs in QEMU, on a null_blk disk: the modelled disk --disk, where the kernel
 completes each request after 1 ms. QEMU counts the guest's instructions as its clock. A process then reads with a
 reservation (class BW).
 
-Players and recorder run in User-Mode Linux with virtual time, so that their results are the same on every machine,
-whatever else it does. Six players read 3 MiB once a second through the page cache, concurrent with two sequential
+Players and recorder run in User-Mode Linux with virtual time, so that their results do not depend on what else the
+machine does. Six players read 3 MiB once a second through the page cache, concurrent with two sequential
 readers of class BE. Under cfq each player has a reservation of 3 MiB/s with a deadline of one second; mq-deadline and
 bfq have them in class RT, the nearest that they have; none has no classes.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Players and cameras in User-Mode Linux: in virtual time, so that results are the same on every machine."""
+"""Players and cameras in User-Mode Linux: in virtual time, which other load of the machine does not change."""
 
 from __future__ import annotations
 

@@ -111,8 +111,8 @@ def test_worst_cell_and_median() -> None:
 
 SMALL = ["--on", "barracuda-7200.11", "--settings", "recommended", "--tags", "64", "--seeds", "1", "--duration", "4",
          "--quiet", "--json"]
-# 34 players, and 40 reads a second beside a backup, are too many.
-FEW = r"^(cfq|cfq-bw|mq-deadline|bfq) depth1( |$)(?!.*(start.*N=24|R=40))"
+# 30 players, and 40 reads a second beside a backup, are too many for four seconds.
+FEW = r"^(cfq|cfq-bw|mq-deadline|bfq) depth1( |$)(?!.*(start.*N=2|R=40))"
 
 
 def test_claims_hold_in_each_cell_of_a_small_matrix(kernel: Path, tmp_path: Path,
