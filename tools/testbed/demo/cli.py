@@ -65,9 +65,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace) -> int:
     disk = None if args.disk == "none" else presets.load(args.disk)
-    guests = virtual.guests_of(args.uml) if disk else None
+    guests = virtual.guests_of(args.uml) if disk else ()
     mixed, reserved, rotates = in_qemu(args, disk)
-    tables = virtual.run(guests, args.disk, args.jobs, args.json) if guests else {}
+    tables = virtual.run(*guests, args.disk, args.jobs, args.json) if guests else {}
     if args.json:
         print(json.dumps({"schedulers": mixed, "reserved": reserved, **tables}))
         return 0

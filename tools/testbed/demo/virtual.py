@@ -15,7 +15,7 @@ from tools.testbed.lab.model.catalog import DISKS
 from tools.testbed.lab.model.results import CellResult, Result
 from tools.testbed.lab.model.scenario import Scenario
 from tools.testbed.lab.run import runner
-from tools.testbed.lab.run.features import probe
+from tools.testbed.lab.run.features import Features, probe
 from tools.testbed.lab.run.loadgen import build_loadgen, ending
 from tools.testbed.lab.run.plan import make_plan
 from tools.testbed.vm.uml import Guests
@@ -33,24 +33,25 @@ def scenario(name: str, disk: str) -> Scenario:
     return dataclasses.replace(schema.load(HERE / f"{name}.toml"), disk=disk)
 
 
-def guests_of(kernel: Path) -> Guests:
-    """Raises ToolError if the kernel does not boot, or has no class BW."""
+def guests_of(kernel: Path) -> tuple[Guests, Features]:
+    """Guests of a kernel, and what it has. Raises ToolError if the kernel does not boot, or has no class BW."""
     if not kernel.is_file():
         raise ToolError(f"{kernel} does not exist: `make uml` builds it, --uml names another")
     guests = Guests(kernel, build_loadgen(), LIMIT_S)
-    if not probe(guests).bw:
+    features = probe(guests)
+    if not features.bw:
         raise ToolError(f"{kernel} has no class BW: `make uml` builds one that has")
-    return guests
+    return guests, features
 
 
-def run(guests: Guests, disk: str, jobs: int, quiet: bool, seconds: float | None = None) -> Tables:
+def run(guests: Guests, features: Features, disk: str, jobs: int, quiet: bool,
+        seconds: float | None = None) -> Tables:
     """The rows of each table by scheduler.
 
     @disk: a preset; @jobs: guests at once; @seconds: of virtual time, instead of the scenarios'
     """
     found: dict[str, Result] = {}
     with ending(guests):
-        features = probe(guests)
         scenarios = [scenario(name, disk) for name in TABLES]
         if seconds:
             scenarios = [dataclasses.replace(one, duration_s=seconds) for one in scenarios]

@@ -37,11 +37,7 @@ class Preset:
 
     def with_limits(self) -> dict[str, str]:
         """The attributes, with the largest command and the segments that Linux sets for the transport."""
-        if not self.transport:
-            return self.attributes
-        limits = TRANSPORTS[self.transport]
-        return {"max_sectors": str(2 * limits.max_sectors_kb), "max_segments": str(limits.max_segments),
-                **self.attributes}
+        return {**(TRANSPORTS[self.transport].attributes if self.transport else {}), **self.attributes}
 
 
 def names(folder: Path = FOLDER) -> list[str]:

@@ -18,6 +18,11 @@ class Transport:
     nr_requests: int  # under a scheduler: twice the host's commands, at most 256 (blk_mq_default_nr_requests())
 
     @property
+    def attributes(self) -> dict[str, str]:
+        """What null_blk is given for it."""
+        return {"max_sectors": str(2 * self.max_sectors_kb), "max_segments": str(self.max_segments)}
+
+    @property
     def read_ahead_kb(self) -> int:
         """Of a rotating disk that names no optimal I/O size: two commands (blk_apply_bdi_limits())."""
         return 2 * self.max_sectors_kb

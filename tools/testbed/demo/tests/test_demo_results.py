@@ -168,7 +168,7 @@ def test_each_table_has_a_name_for_each_scheduler(name: str) -> None:
 def test_players_and_cameras_run() -> None:
     if not uml.IMAGE.is_file():
         pytest.skip("no User-Mode Linux: `make uml` builds it")
-    found = virtual.run(virtual.guests_of(uml.IMAGE), "laptop-5400", 2, True, 2)
+    found = virtual.run(*virtual.guests_of(uml.IMAGE), "laptop-5400", 2, True, 2)
     assert {name: list(rows) for name, rows in found.items()} == {
         "players": list(results.PLAYERS_IN), "cameras": list(results.CAMERAS_WITH)}
     players = found["players"]

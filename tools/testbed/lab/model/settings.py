@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from tools.base.paths import ROOT
+from tools.testbed.disk.presets import MAX_SECTORS
 from tools.testbed.disk.transports import TRANSPORTS
 
 from .errors import BadValue
@@ -29,7 +30,7 @@ class QueueSettings:
 
 
 # 512 KiB a command, and tags for any load: the legacy queue had 128 for reads and 128 for writes.
-PUBLISHED = QueueSettings({"max_sectors": "1024"}, {"nr_requests": "256"})
+PUBLISHED = QueueSettings({"max_sectors": str(MAX_SECTORS)}, {"nr_requests": "256"})
 
 
 def recommended(rules: Path = RULES) -> dict[str, str]:
@@ -48,5 +49,4 @@ def of_disk(name: str, transport: str) -> QueueSettings:
     queue = {"nr_requests": str(limits.nr_requests)}
     if name == "recommended":
         queue = recommended()
-    attributes = {"max_sectors": str(limits.max_sectors_kb * 2), "max_segments": str(limits.max_segments)}
-    return QueueSettings(attributes, queue)
+    return QueueSettings(limits.attributes, queue)

@@ -90,9 +90,7 @@ def with_values(source: str, results: Mapping[str, Found], name: str) -> str:
         try:
             if table := TABLE.fullmatch(inner):
                 return f"{head}\n\n{_table(table[1], results, plain=name.endswith('.txt'))}\n\n{end}"
-            reference = parse(inner)
-            of = _result(reference.scenario, results)
-            return f"{head}{value_of(reference, of[0]) if of else NO_RESULTS}{end}"
+            return f"{head}{_value(inner, results)}{end}"
         except BadValue as error:
             raise ToolError(f"{name}: {error}", EXIT_USAGE) from None
 
@@ -101,13 +99,17 @@ def with_values(source: str, results: Mapping[str, Found], name: str) -> str:
 
 def costs(results: Mapping[str, Found]) -> str:
     """The text of COSTS, with the values of today's records."""
+    try:
+        return REFERENCE.sub(lambda found: _value(found[1], results), COSTS.with_name(f"{COSTS.name}.in").read_text())
+    except BadValue as error:
+        raise ToolError(f"{COSTS.name}.in: {error}", EXIT_USAGE) from None
 
-    def one(found: re.Match[str]) -> str:
-        reference = parse(found[1])
-        of = _result(reference.scenario, results)
-        return value_of(reference, of[0]) if of else NO_RESULTS
 
-    return REFERENCE.sub(one, COSTS.with_name(f"{COSTS.name}.in").read_text())
+def _value(inner: str, results: Mapping[str, Found]) -> str:
+    """What a reference of a document stands for."""
+    reference = parse(inner)
+    of = _result(reference.scenario, results)
+    return value_of(reference, of[0]) if of else NO_RESULTS
 
 
 def _result(scenario: str, results: Mapping[str, Found]) -> Found:
