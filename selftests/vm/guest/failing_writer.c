@@ -19,6 +19,8 @@
 
 #define SIZE	(64 * 1024)
 #define LIMIT	500
+/* The mapping of a disk keeps one error for all who write there, and each who asks gets it. */
+#define TRIES	100
 
 enum { WRITTEN, FAILED, NOTHING_LEFT };
 
@@ -78,7 +80,7 @@ static int is_there(const char *device, const char *buffer, char *there, off_t o
 
 	if (fd < 0)
 		err(1, "%s", device);
-	for (int i = 0; i < 3 && got < 0; i++)
+	for (int i = 0; i < TRIES && got < 0; i++)
 		got = pread(fd, there, SIZE, offset);
 	if (got < 0)
 		warn("%s: cannot be read", device);
@@ -89,7 +91,7 @@ static int is_there(const char *device, const char *buffer, char *there, off_t o
 /* Without a fault. Of writing back the same holds here. */
 static int write_again(int fd, const char *buffer, off_t offset)
 {
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < TRIES; i++) {
 		if (pwrite(fd, buffer, SIZE, offset) == SIZE)
 			return 1;
 	}

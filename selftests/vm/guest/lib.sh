@@ -135,10 +135,11 @@ queue()
 }
 
 # cgroup_begin: a control group for I/O. Sets CGROUP, its folder, and IN_CGROUP, the
-# words before a command that is to run in it.
+# words before a command that is to run in it. A name of its own: the one of a scenario
+# that failed may still be there.
 cgroup_begin()
 {
-	CGROUP=$TMP/cgroup/vm
+	CGROUP=$TMP/cgroup/vm$BASHPID
 	# shellcheck disable=SC2034 # the scenarios use it
 	IN_CGROUP=(bash -c 'echo $$ > "$0"; exec "$@"' "$CGROUP/cgroup.procs")
 	mkdir "$TMP/cgroup"
