@@ -48,6 +48,7 @@ SHOWN = [
     ("fairness", "^cfq depth1 ", 20),  # with a queue the outer of two has less: its page of the evaluation
     ("fairness-preempted", "^cfq-(rt|bw)", 20),
     ("library-scan", "^cfq", 20),
+    ("read-in-steps", "^(cfq|none) ", 120),
 ]
 
 
