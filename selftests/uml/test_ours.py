@@ -108,6 +108,13 @@ def test_scenario_shows_what_it_must(
     assert code == 0
 
 
+def test_reader_alone_has_its_rate_without_a_scheduler(kernel: Path, tmp_path: Path) -> None:
+    """In virtual time: in real time a busy machine costs each scheduler a half of it (test_shares.sh)."""
+    _, result = run(kernel, tmp_path, "competing-readers", "--cell", "^(cfq|none) .*readers=1", "--duration", "20")
+    said = "one reader under cfq has at least 0.98 of its rate without a scheduler"
+    assert [verdict["status"] for verdict in result["expect"] if verdict["says"] == said] == ["pass"]
+
+
 @pytest.mark.parametrize("load", ["ext4, 16 x 4", "ext4, 4 x 16", "ext4, 16 and", "xfs, 16 x 4", "btrfs"])
 def test_cameras_lose_no_frame(kernel: Path, guests: uml.Guests, tmp_path: Path, load: str) -> None:
     chosen = ["--cell", f"^cfq .*load={load}", "--duration", "30", "-j2", "--settings", "recommended"]
