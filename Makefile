@@ -17,6 +17,10 @@ unexport CDPATH GREP_OPTIONS LANGUAGE POSIXLY_CORRECT
 .PHONY: help try pages run check check-all setup setup-run setup-test setup-bench setup-blktests setup-deb venv venv-run fetch tree export \
 	verify bisect-check submit-check kernel uml deb bench soak matrix hunt stress evaluation unchanged coverage mutants blktests reproducers clean
 
+# Other schedulers run on a kernel without cfq: their results stay in the cache when only cfq changes.
+evaluation matrix hunt: export LAB_WITHOUT_CFQ = $(CURDIR)/build/uml-without-cfq/linux
+TWO_KERNELS = $(QUEUE) uml && $(QUEUE) uml --without cfq
+
 # Fills the cache on a cluster first: tools/testbed/lab/workflow/profiles has local, slurm and kubernetes.
 define CLUSTER
 tools/dev/setup/venv workflow && mkdir -p build/lab/workflow && ln -sfn ../cache build/lab/workflow/cache && \
@@ -113,7 +117,7 @@ submit-check: setup-test venv ## all that can be done without sending the series
 ##@ Measure
 
 evaluation: setup-run venv ## run every scenario and record the results; what is in the cache is not run again (PROFILE=slurm)
-	@$(QUEUE) uml
+	@$(TWO_KERNELS)
 	@$(if $(PROFILE),$(CLUSTER))
 	@tools/testbed/lab/lab run --all -j$(or $(JOBS),2)
 	@tools/testbed/lab/lab record --all
@@ -130,11 +134,11 @@ soak: setup-run ## 10^7 requests of random load in virtual time, invariants chec
 	@tools/testbed/soak/soak $(SOAK_ARGS)
 
 matrix: setup-run venv ## claims over settings, tags, depths, disks and seeds: the worst cell of each (MATRIX_ARGS)
-	@$(QUEUE) uml
+	@$(TWO_KERNELS)
 	@tools/testbed/lab/lab matrix --all -j$(or $(JOBS),2) $(MATRIX_ARGS)
 
 hunt: setup-run venv ## an hour of random loads: which break a promise, or do far better under another scheduler? (SEED=N, HUNT_ARGS)
-	@$(QUEUE) uml
+	@$(TWO_KERNELS)
 	@tools/testbed/lab/lab hunt --runs 100000 --minutes 60 -j$(or $(JOBS),2) $(if $(SEED),--seed $(SEED)) $(HUNT_ARGS)
 
 stress: FLAVOUR = debug
@@ -153,8 +157,8 @@ mutants: setup-test venv ## make small faults one by one: which does no test det
 
 unchanged: setup-run venv-run ## is every scenario without a reservation the same with and without the BW class? (UNCHANGED_ARGS)
 	@$(QUEUE) uml
-	@$(QUEUE) uml --before compare-I-O-priorities-by-rank
-	@tools/testbed/lab/lab unchanged --all --without build/uml-before/linux $(or $(UNCHANGED_ARGS),-j2)
+	@$(QUEUE) uml --without bandwidth
+	@tools/testbed/lab/lab unchanged --all --without build/uml-without-bandwidth/linux $(or $(UNCHANGED_ARGS),-j2)
 
 blktests: setup-blktests ## the kernel's own block tests under cfq, bfq and mq-deadline (BLKTESTS_ARGS: see selftests/blktests)
 	@$(QUEUE) kernel --flavour blktests

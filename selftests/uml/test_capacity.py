@@ -20,6 +20,7 @@ from tools.testbed.lab.model.scenario import Group, Priority, Scenario
 from tools.testbed.lab.model.units import MIB
 from tools.testbed.lab.run import layout, runner
 from tools.testbed.lab.run.features import probe
+from tools.testbed.lab.run.kernels import Kernels
 from tools.testbed.lab.run.plan import make_plan
 from tools.testbed.vm import uml
 from tools.testbed.vm.programs import build_bwctl
@@ -156,7 +157,8 @@ def late(
         scenario = reserved_by_group(scenario, disk, count)
     plan = make_plan(scenario, catalog.DISKS, None, None, None, probe(guests))
     found: list[Result] = []
-    failed = runner.run_plans([plan], guests, 2, None, lambda _, result: found.append(result), lambda *_: None)
+    failed = runner.run_plans([plan], Kernels(guests), 2, None, lambda _, result: found.append(result),
+                              lambda *_: None)
     assert failed == []
     reads = {}
     for cell in found[0]["cells"]:

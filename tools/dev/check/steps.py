@@ -22,7 +22,7 @@ FULL = bool(os.environ.get("VM_FULL"))  # all amounts, and each scenario in both
 # What builds a kernel. Each is built once a run, when the first step wants it.
 KERNELS = {
     "uml": [*QUEUE, "uml"],
-    "before": [*QUEUE, "uml", "--before", "compare-I-O-priorities-by-rank"],
+    "without-bandwidth": [*QUEUE, "uml", "--without", "bandwidth"],
     "plain": [*QUEUE, "kernel"],
     "debug": [*QUEUE, "kernel", "--flavour", "debug"],
     "smp": [*QUEUE, "uml", "--flavour", "um-smp"],
@@ -91,7 +91,8 @@ def unchanged_step() -> Step:
     """Without a reservation, the same times with and without the bandwidth class."""
     return Step("unchanged", [
         str(TOOLS / "testbed/lab/lab"), "unchanged", "--all", "--scheduler", "cfq,mq-deadline", "--duration", "10",
-        "--without", str(BUILD / "uml-before/linux"), "--json", "--quiet"], by_rows, ("uml", "before"), extra=True)
+        "--without", str(BUILD / "uml-without-bandwidth/linux"), "--json", "--quiet"], by_rows,
+        ("uml", "without-bandwidth"), extra=True)
 
 
 def steps() -> list[Step]:

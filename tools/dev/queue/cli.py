@@ -51,8 +51,8 @@ def parser() -> argparse.ArgumentParser:
                           "um-gcov: with coverage counters, in build/uml-gcov; um-oldsched: um with the "
                           "schedulers of patches/oldsched, in build/uml-oldsched; um-oldsched-kunit: this with KUnit "
                           "(default: um)")
-    uml.add_argument("--before", metavar="NAME",
-                     help="only the patches before the one whose name contains NAME, in build/uml-before")
+    uml.add_argument("--without", metavar="SERIES",
+                     help="without a series and those that stand on it, in build/uml-without-SERIES")
     packages = sub.add_parser("deb", help="build Debian packages of the patched kernel")
     packages.add_argument("--config", metavar="FILE",
                           help="configuration to start from (default: /boot/config-* of the running "
@@ -81,17 +81,15 @@ def command(args: argparse.Namespace, project: Project) -> int:
             result = {"patches": tree.read_series(project)}
         case "series":
             cut = groups.read_groups(project, tree.queue_patches(project))
-            if args.name not in cut:
-                raise ToolError(f"no series '{args.name}' in {groups.GROUPS}; it has {', '.join(cut)}")
-            paths = [str(path) for path in cut[args.name].patches]
+            paths = [str(path) for path in groups.group_of(cut, args.name).patches]
             result = {"patches": paths}
             if not args.json:
                 print("\n".join(paths))
         case "series-tips":
             made = series_tips.build_tips(project, args.kernel)
             result = {"series-tips": [str(tip) for tip in made]}
-        case "uml" if args.before:
-            image = scratch.build_before(project, args.kernel, args.before)
+        case "uml" if args.without:
+            image = scratch.build_without(project, args.kernel, args.without)
             result = {"image": str(image)}
             say(f"{project.show(image)}")
         case "kernel" if args.base:

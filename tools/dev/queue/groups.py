@@ -100,6 +100,19 @@ def read_groups(project: Project, patches: Sequence[Path]) -> dict[str, Group]:
     return groups
 
 
+def standing_on(groups: Mapping[str, Group], name: str) -> list[Path]:
+    """The patches of a group, and of each that stands on it."""
+    found = group_of(groups, name).patches
+    return [*found, *(patch for other in groups.values() if other.on == name
+                      for patch in standing_on(groups, other.name))]
+
+
+def group_of(groups: Mapping[str, Group], name: str) -> Group:
+    if name not in groups:
+        raise ToolError(f"no series '{name}' in {GROUPS}; it has {', '.join(groups)}")
+    return groups[name]
+
+
 def read_line(words: str, groups: dict[str, Group], left: dict[str, Path]) -> None:
     """Begin a group, or put one of the patches that are left into the last."""
     if head := re.fullmatch(r"(\w+)(?: +on +(\w+))? *:", words):

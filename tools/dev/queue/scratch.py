@@ -7,12 +7,11 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.base.cli import ToolError
-
+from . import groups
 from .common import PLAIN_GIT, Project, git, git_out, locked
 from .kernel import FLAVOURS, build
 from .source import Base, fetch
-from .tree import State, apply, check_out, read_series
+from .tree import State, apply, check_out, queue_patches
 
 
 def scratch_tree(project: Project, base: Base) -> Path:
@@ -51,15 +50,12 @@ def build_base(project: Project, kernel: str | None, flavour: str) -> Path:
         return build(project, flavour, linux, f"{FLAVOURS[flavour].folder}-base")
 
 
-def build_before(project: Project, kernel: str | None, name: str) -> Path:
-    """Build User-Mode Linux of the patches before the one whose name contains `name`; returns its image."""
-    names = read_series(project)
-    found = [number for number, patch in enumerate(names) if name in patch]
-    if len(found) != 1:
-        raise ToolError(f"series: {len(found) or 'no'} patches have '{name}' in their names, "
-                         "not one")
+def build_without(project: Project, kernel: str | None, name: str) -> Path:
+    """Build User-Mode Linux without a series and those that stand on it; returns its image."""
+    patches = queue_patches(project)
+    left_out = groups.standing_on(groups.read_groups(project, patches), name)
     base = fetch(project, kernel)
     with locked(project.build / ".lock-verify"):
         linux = scratch_tree(project, base)
-        applied(project, linux, base, [project.patches / patch for patch in names[:found[0]]])
-        return build(project, "um", linux, "uml-before")
+        applied(project, linux, base, [patch for patch in patches if patch not in left_out])
+        return build(project, "um", linux, f"uml-without-{name}")

@@ -16,6 +16,7 @@ from tools.testbed.lab.model.results import CellResult, Result
 from tools.testbed.lab.model.scenario import Scenario
 from tools.testbed.lab.run import runner
 from tools.testbed.lab.run.features import Features, probe
+from tools.testbed.lab.run.kernels import Kernels
 from tools.testbed.lab.run.loadgen import build_loadgen, ending
 from tools.testbed.lab.run.plan import make_plan
 from tools.testbed.vm.uml import Guests
@@ -56,7 +57,7 @@ def run(guests: Guests, features: Features, disk: str, jobs: int, quiet: bool,
         if seconds:
             scenarios = [dataclasses.replace(one, duration_s=seconds) for one in scenarios]
         plans = [make_plan(one, DISKS, None, None, None, features) for one in scenarios]
-        failures = runner.run_plans(plans, guests, jobs, None,
+        failures = runner.run_plans(plans, Kernels(guests), jobs, None,
                                     lambda plan, result: found.update({plan.scenario.name: result}), Runs(quiet))
     if failures:
         raise ToolError(failures[0])

@@ -207,6 +207,15 @@ def test_patches_of_a_series_are_in_the_order_of_the_queue(stacked: Queue) -> No
     assert stacked.fails("series", "lines").endswith("no series 'lines' in tools/dev/queue/groups; it has all")
 
 
+def test_a_kernel_without_a_series_has_the_others(stacked: Queue) -> None:
+    stacked.fails("uml", "--without", "more")  # the tree of the test has nothing to build
+    built = stacked.root / "build/verify/linux/block/elevator.c"
+    assert "thirty;" in built.read_text()
+    stacked.fails("uml", "--without", "lines")  # the other stands on it
+    assert built.read_text() == stacked.git("show", "base:block/elevator.c") + "\n"
+    assert "no series 'none' in tools/dev/queue/groups; it has lines, more" in stacked.fails("uml", "--without", "none")
+
+
 def test_a_queue_that_is_not_cut_cannot_be_sent(two_patches: Queue) -> None:
     assert "tools/dev/queue/groups has no series" in two_patches.fails("submit-check")
 

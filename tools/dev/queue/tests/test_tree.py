@@ -81,18 +81,6 @@ def test_export_removes_patches_and_mirrors_that_are_gone(two_patches: Queue) ->
     assert not (two_patches.root / "MAINTAINERS-snippet").exists()
 
 
-@pytest.mark.parametrize(("name", "wrong"), [
-    ("block", "2 patches have 'block'"), ("three", "no patches have 'three'")])
-def test_a_kernel_before_a_patch_needs_the_name_of_one(two_patches: Queue, name: str, wrong: str) -> None:
-    assert wrong in two_patches.fails("uml", "--before", name)
-
-
-def test_a_kernel_before_a_patch_has_those_before_it(two_patches: Queue) -> None:
-    two_patches.fails("uml", "--before", "two")  # the tree of the test has nothing to build
-    source = (two_patches.root / "build/verify/linux/block/elevator.c").read_text()
-    assert "five;" in source and "thirty;" not in source
-
-
 def test_export_keeps_the_cover_letters(two_patches: Queue) -> None:
     letter = two_patches.root / "patches/cover/fixes.txt"
     letter.parent.mkdir()

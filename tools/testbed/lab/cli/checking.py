@@ -20,6 +20,7 @@ from ..model.catalog import find_scenario
 from ..report import result_tables
 from ..run import crosscheck, job, unchanged
 from ..run.features import probe
+from ..run.kernels import Kernels
 from ..run.loadgen import LOADGEN, build_loadgen, ending
 from ..run.plan import Plan
 from .options import (
@@ -44,7 +45,7 @@ def cmd_unchanged(args: argparse.Namespace) -> int:
 
     def results_of(plans: list[Plan], guests: Guests, quiet: bool) -> unchanged.Results:
         with ending(guests):
-            return unchanged.results_of(plans, guests, args.jobs, Runs(quiet))
+            return unchanged.results_of(plans, Kernels(guests), args.jobs, Runs(quiet))
 
     def again(name: str, cells: list[str], seed: int) -> unchanged.Results:
         plan = next(plan for plan in plans if plan.scenario.name == name)

@@ -32,8 +32,8 @@ from .options import (
     Runs,
     cache_options,
     guest_options,
-    guests_and_cache,
     json_option,
+    kernels_and_cache,
     run_options,
 )
 
@@ -62,7 +62,7 @@ def cmd_matrix(args: argparse.Namespace) -> int:
     points = list(matrix.points(
         _chosen(args.on, matrix.DISKS, "on"), _chosen(args.settings, matrix.SETTINGS, "settings"),
         _chosen(args.tags, matrix.TAGS, "tags"), _chosen(args.seeds, matrix.SEEDS, "seeds")))
-    guests, cache, features = guests_and_cache(args)
+    kernels, cache, features = kernels_and_cache(args)
     asked: dict[int, tuple[matrix.Claim, matrix.Point]] = {}  # by the plan's id()
     plans = []
     for name in wanted:
@@ -78,8 +78,8 @@ def cmd_matrix(args: argparse.Namespace) -> int:
     def finished(plan: Plan, result: Result) -> None:
         seen[id(plan)] = matrix.cells(*asked[id(plan)], result)
 
-    with ending(guests):
-        failures = runner.run_plans(plans, guests, args.jobs, None, finished, Runs(args.quiet), cache)
+    with ending(kernels):
+        failures = runner.run_plans(plans, kernels, args.jobs, None, finished, Runs(args.quiet), cache)
     found = {name: [cell for plan, (claim, _) in asked.items() if claim.name == name for cell in seen.get(plan, [])]
              for name in wanted}
     summaries = [matrix.summary(claims[name], cells) for name, cells in found.items() if cells]
@@ -162,7 +162,7 @@ class Hunter:
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
-        self.guests, self.cache, self.features = guests_and_cache(args)
+        self.kernels, self.cache, self.features = kernels_and_cache(args)
         if not self.features.bw:
             raise ToolError(f"kernel {self.features.release} has no bandwidth class: `make uml` builds one", EXIT_USAGE)
         self.failures: list[str] = []
@@ -177,7 +177,7 @@ class Hunter:
             plans.append(make_plan(scenario, self.args.disks, None, None, None, self.features))
         found: dict[str, Result] = {}
         self.runs += sum(len(plan.runs) for plan in plans)
-        self.failures += runner.run_plans(plans, self.guests, self.args.jobs, None,
+        self.failures += runner.run_plans(plans, self.kernels, self.args.jobs, None,
                                           lambda plan, result: found.update({plan.scenario.name: result}), progress,
                                           self.cache)
         return found
@@ -211,7 +211,7 @@ def cmd_hunt(args: argparse.Namespace) -> int:
     hunter = Hunter(args)
     loads: dict[int, hunt.Load] = {}
     found: list[tuple[int, hunt.Finding]] = []
-    with ending(hunter.guests):
+    with ending(hunter.kernels):
         for batch in _batches(args):
             drawn = {number: hunt.draw_load(args.seed, number, lambda name: disks.load_disk(args.disks, name))
                      for number in batch}

@@ -10,12 +10,11 @@ import sys
 from pathlib import Path
 
 from tools.base.files import write_json
-from tools.testbed.vm.uml import Guests
 
 from ..model.catalog import DISKS, SCENARIOS, find_scenario
 from ..run import runner
-from ..run.cache import Cache, inputs_of, key_of
-from ..run.loadgen import build_loadgen, ending
+from ..run.cache import inputs_of, key_of
+from ..run.loadgen import ending
 from ..run.plan import make_plan
 from .options import (
     KERNEL_HERE,
@@ -23,21 +22,21 @@ from .options import (
     cache_options,
     chosen_scenarios,
     guest_options,
-    guests_and_cache,
+    kernels_and_cache,
     run_options,
 )
 
 
 def cmd_cells(args: argparse.Namespace) -> int:
     """Name the runs whose results are not in the cache: by its key, the scenario and the run."""
-    guests, cache, features = guests_and_cache(args)
+    kernels, cache, features = kernels_and_cache(args)
     named = sorted(path.stem for path in SCENARIOS.glob("*.toml")) if args.all else args.scenario
     missing: dict[str, list[str]] = {}
     total = 0
     for name, scenario in zip(named, chosen_scenarios(args), strict=True):
         plan = make_plan(scenario, DISKS, args.scheduler, None, None, features)
         for run in plan.runs:
-            key = key_of(inputs_of(plan, run, guests)) if run.policy else ""
+            key = key_of(inputs_of(plan, run, kernels.guests(plan, run))) if run.policy else ""
             total += bool(key)
             if key and not cache.get(key):
                 missing[key] = [name, run.cell.name]
@@ -50,10 +49,9 @@ def cmd_cells(args: argparse.Namespace) -> int:
 def cmd_cell(args: argparse.Namespace) -> int:
     """Make one run that `lab cells` names; its result goes into the cache."""
     name, cell = json.loads(args.plan.read_text())[args.key]
-    guests = Guests(args.kernel, build_loadgen(), args.limit)
-    cache = Cache(args.cache)
-    only = f"^{re.escape(cell)}$"
-    plan = make_plan(find_scenario(name), DISKS, None, None, None, cache.features(guests), only)
+    kernels, cache, features = kernels_and_cache(args)
+    plan = make_plan(find_scenario(name), DISKS, None, None, None, features, f"^{re.escape(cell)}$")
+    guests = kernels.guests(plan, plan.runs[0])
     key = key_of(inputs_of(plan, plan.runs[0], guests))
     if key != args.key:
         print(f"lab: {name} {cell}: its inputs have changed since `lab cells`: run that again", file=sys.stderr)

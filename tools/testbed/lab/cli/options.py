@@ -20,7 +20,8 @@ from ..model.catalog import DISKS, all_scenarios, find_scenario
 from ..model.scenario import Scenario
 from ..run.cache import Cache
 from ..run.features import Features
-from ..run.loadgen import build_loadgen
+from ..run.kernels import Kernels
+from ..run.loadgen import LOADGEN, build_loadgen
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 KERNEL = uml.IMAGE
@@ -113,16 +114,23 @@ def guest_options(kernel: Path = KERNEL, otherwise: str = "build/uml/vmlinux") -
 def cache_options() -> argparse.ArgumentParser:
     """Results of runs that need not be run again."""
     parent = argparse.ArgumentParser(add_help=False)
+    what = "User-Mode Linux for other schedulers than cfq: with that of `queue uml --without cfq` their results last " \
+        "when cfq changes (default: $LAB_WITHOUT_CFQ or that of --kernel)"
+    default = os.environ.get("LAB_WITHOUT_CFQ")
+    parent.add_argument("--without-cfq", type=Path, default=default, metavar="PATH", help=what)
     what = "results of runs by all that they depend on (default: $LAB_CACHE or build/lab/cache)"
     parent.add_argument("--cache", type=Path, default=CACHE, metavar="DIR", help=what)
     parent.add_argument("--again", action="store_true", help="run also those whose results are in the cache")
     return parent
 
 
-def guests_and_cache(args: argparse.Namespace) -> tuple[Guests, Cache, Features]:
-    """Guests of the kernel that was asked for, with the load generator, the cache, and what the kernel has."""
-    guests, cache = Guests(args.kernel, build_loadgen(), args.limit), Cache(args.cache, args.again)
-    return guests, cache, cache.features(guests)
+def kernels_and_cache(args: argparse.Namespace, loadgen: Path = LOADGEN) -> tuple[Kernels, Cache, Features]:
+    """Guests of the kernels that were asked for, the cache, and what the kernel under test has."""
+    if loadgen == LOADGEN:
+        build_loadgen()
+    kernels = Kernels(*(Guests(path, loadgen, args.limit) for path in (args.kernel, args.without_cfq) if path))
+    cache = Cache(args.cache, args.again)
+    return kernels, cache, cache.features(kernels.tested)
 
 
 def run_options(jobs: bool = True) -> argparse.ArgumentParser:

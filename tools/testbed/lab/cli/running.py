@@ -14,15 +14,13 @@ from tools.base import text
 from tools.base.arguments import regex, seconds
 from tools.base.cli import EXIT_FAILED, EXIT_USAGE, ToolError
 from tools.base.files import write_json
-from tools.testbed.vm.uml import Guests
 
 from ..model import results, settings
 from ..model.catalog import OLDSCHED, SCENARIOS, all_scenarios, find_scenario, record_of
 from ..model.results import Result, Verdict
 from ..report import compare, result_tables
 from ..run import expect, figures, runner
-from ..run.cache import Cache
-from ..run.loadgen import LOADGEN, build_loadgen, ending
+from ..run.loadgen import LOADGEN, ending
 from ..run.plan import Plan, make_plan
 from .options import (
     KERNEL_HERE,
@@ -33,19 +31,15 @@ from .options import (
     chosen_scenarios,
     depth_option,
     guest_options,
-    guests_and_cache,
     json_option,
+    kernels_and_cache,
     run_options,
 )
 
 
 def cmd_run(args: argparse.Namespace) -> int:
     scenarios = chosen_scenarios(args)
-    if args.loadgen == LOADGEN:
-        build_loadgen()
-    guests = Guests(args.kernel, args.loadgen, args.limit)
-    cache = Cache(args.cache, args.again)
-    features = cache.features(guests)
+    kernels, cache, features = kernels_and_cache(args, args.loadgen)
     if args.duration:
         scenarios = [dataclasses.replace(scenario, duration_s=args.duration) for scenario in scenarios]
     if args.disk:
@@ -70,9 +64,9 @@ def cmd_run(args: argparse.Namespace) -> int:
             print(result_tables.terminal(result, plan.scenario, args.details) + "\n", flush=True)
 
     try:
-        with ending(guests):
+        with ending(kernels):
             trace_to = args.out / "traces" if args.trace else None
-            failures = runner.run_plans(plans, guests, args.jobs, trace_to, finished, progress, cache)
+            failures = runner.run_plans(plans, kernels, args.jobs, trace_to, finished, progress, cache)
     except KeyboardInterrupt:
         print("lab: scenarios that were complete are in the results", file=sys.stderr)
         raise
@@ -89,13 +83,13 @@ def cmd_run(args: argparse.Namespace) -> int:
 def cmd_try(args: argparse.Namespace) -> int:
     """Run scenarios, and show what is not as in the committed results."""
     scenarios = chosen_scenarios(args)
-    guests, cache, features = guests_and_cache(args)
+    kernels, cache, features = kernels_and_cache(args)
     plans = [make_plan(scenario, args.disks, args.scheduler, args.depth, None, features, args.cell)
              for scenario in scenarios]
     found: list[Result] = []
     progress = Runs(args.quiet)
-    with ending(guests):
-        failures = runner.run_plans(plans, guests, args.jobs, None, lambda _, result: found.append(result), progress,
+    with ending(kernels):
+        failures = runner.run_plans(plans, kernels, args.jobs, None, lambda _, result: found.append(result), progress,
                                     cache)
     changed = False
     for result in found:

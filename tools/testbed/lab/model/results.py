@@ -77,6 +77,7 @@ class KernelResult(TypedDict):
     bw: bool
     schedulers: list[str]
     patches: NotRequired[str]  # the hash of what they leave; results of before have none
+    without_cfq: NotRequired[bool]  # other schedulers ran on a kernel without cfq and bandwidth
     oldsched: NotRequired[str]  # of what those of patches/oldsched leave, where the kernel has their schedulers
 
 

@@ -174,11 +174,12 @@ def make_run(scenario: sc.Scenario, cell: sc.Cell, disk: Disk, seed: int, bw: bo
     @bw: the kernel has the BW class
     """
     wanted = cell.config.policy
-    policy = wanted if bw or not _needs_bw(scenario, cell, wanted) else cell.config.fallback or None
+    policy = wanted if bw or not needs_bw(scenario, cell, wanted) else cell.config.fallback or None
     return Run(cell, policy, processes(scenario, cell, disk, seed, policy or wanted))
 
 
-def _needs_bw(scenario: sc.Scenario, cell: sc.Cell, policy: str) -> bool:
+def needs_bw(scenario: sc.Scenario, cell: sc.Cell, policy: str) -> bool:
+    """Whether a process of a run is in class BW."""
     return any(
         group.priorities[policy].needs_bw
         for group in scenario.groups

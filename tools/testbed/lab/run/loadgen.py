@@ -9,6 +9,8 @@ from tools.base.paths import BUILD, TOOLS
 from tools.testbed.vm import build_static
 from tools.testbed.vm.uml import Guests, Stopped
 
+from .kernels import Kernels
+
 LOADGEN = BUILD / "lab" / "loadgen"
 
 
@@ -18,7 +20,7 @@ def build_loadgen() -> Path:
 
 
 @contextlib.contextmanager
-def ending(guests: Guests) -> Iterator[None]:
+def ending(guests: Guests | Kernels) -> Iterator[None]:
     """An interrupt ends all guests, whether it is noticed here or by one that cannot start any more."""
     try:
         yield

@@ -20,6 +20,7 @@ from ..model.scenario import Cell, Scenario
 from . import expect, job, oldsched, stats
 from .cache import Cache, inputs_of, key_of
 from .job import Run
+from .kernels import Kernels
 from .plan import Plan
 
 TRACER = "tracer.sh"
@@ -123,8 +124,11 @@ def _keep_trace(folder: Path, target: Path) -> None:
     shutil.copy(folder / TRACE, target / TRACE)
 
 
-def assemble(plan: Plan, cells: list[CellResult]) -> Result:
-    """All runs of a scenario, and what they show."""
+def assemble(plan: Plan, cells: list[CellResult], without_cfq: bool) -> Result:
+    """All runs of a scenario, and what they show.
+
+    @without_cfq: other schedulers ran on a kernel without it
+    """
     scenario, features = plan.scenario, plan.features
     result: Result = {
         "schema": SCHEMA,
@@ -138,16 +142,19 @@ def assemble(plan: Plan, cells: list[CellResult]) -> Result:
         "cells": cells,
         "expect": [],
     }
+    if without_cfq:
+        result["kernel"]["without_cfq"] = True
     if oldsched.has_any(features):
         result["kernel"]["oldsched"] = code_id(series=OLDSCHED)
     result["expect"] = expect.evaluate(result, scenario)
     return result
 
 
-def _attempt(plan: Plan, run: Run, guests: Guests, cache: Cache | None, trace_to: Path | None) -> Done:
+def _attempt(plan: Plan, run: Run, kernels: Kernels, cache: Cache | None, trace_to: Path | None) -> Done:
     """A run from the cache or in a guest; a guest that fails is a result, too."""
     begin = time.monotonic()
     failure = ""
+    guests = kernels.guests(plan, run)
     key = key_of(inputs_of(plan, run, guests)) if cache and run.policy and not trace_to else ""
     if cache and key and (kept := cache.get(key)):
         named = cell_result(run, "ok")
@@ -166,7 +173,7 @@ def _attempt(plan: Plan, run: Run, guests: Guests, cache: Cache | None, trace_to
 
 def run_plans(
     plans: list[Plan],
-    guests: Guests,
+    kernels: Kernels,
     jobs: int,
     trace_to: Path | None,
     finished: Callable[[Plan, Result], None],
@@ -180,7 +187,7 @@ def run_plans(
         try:
             # an interruption may come as soon as the first of them runs
             futures = {
-                pool.submit(_attempt, plan, run, guests, cache, trace_to): (p, r)
+                pool.submit(_attempt, plan, run, kernels, cache, trace_to): (p, r)
                 for p, plan in enumerate(plans)
                 for r, run in enumerate(plan.runs)
             }
@@ -192,9 +199,10 @@ def run_plans(
                     failures.append(done.failure)
                 progress(count, len(futures), f"{plan.scenario.name} {done.cell['name']}", done.took_s)
                 if len(cells[p]) == len(plan.runs):
-                    finished(plan, assemble(plan, [cell for _, cell in sorted(cells[p].items())]))
+                    complete = [cell for _, cell in sorted(cells[p].items())]
+                    finished(plan, assemble(plan, complete, bool(kernels.without_cfq)))
         except BaseException:
-            guests.stop()
+            kernels.stop()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return failures

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TypedDict
 
 from tools.base.cli import EXIT_USAGE, ToolError
-from tools.testbed.vm.uml import Guests
 
 from ..model.results import CellResult, Result
 from ..model.scenario import Scenario
 from . import runner
 from .features import Features
+from .kernels import Kernels
 from .plan import Plan, make_plan
 
 # The page cache decides by what memory is free, which the size of the kernel
@@ -55,7 +55,7 @@ def common(old: Features, new: Features) -> Features:
 
 
 def results_of(
-    plans: list[Plan], guests: Guests, jobs: int, progress: Callable[[int, int, str, float], None]
+    plans: list[Plan], kernels: Kernels, jobs: int, progress: Callable[[int, int, str, float], None]
 ) -> Results:
     """The results of all scenarios, by name; a guest that fails is an error."""
     found: Results = {}
@@ -63,7 +63,7 @@ def results_of(
     def finished(plan: Plan, result: Result) -> None:
         found[plan.scenario.name] = result
 
-    failures = runner.run_plans(plans, guests, jobs, None, finished, progress)
+    failures = runner.run_plans(plans, kernels, jobs, None, finished, progress)
     if failures:
         raise ToolError(failures[0])
     return found

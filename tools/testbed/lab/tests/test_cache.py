@@ -18,11 +18,12 @@ from tools.testbed.lab.model.results import CellResult
 from tools.testbed.lab.run import job, runner
 from tools.testbed.lab.run.cache import Cache, inputs_of, key_of
 from tools.testbed.lab.run.features import Features
+from tools.testbed.lab.run.kernels import Kernels
 from tools.testbed.lab.run.plan import Plan, make_plan
 from tools.testbed.lab.tests.conftest import PLAIN_DISK, SCENARIO, cell_result, process_result
 from tools.testbed.vm.uml import Guests
 
-FEATURES = Features("7.3", ["none", "mq-deadline"], bw=True, rotating=True)
+FEATURES = Features("7.3", ["none", "mq-deadline", "cfq"], bw=True, rotating=True)
 # so short that the test may run all of it, and more than one configuration
 SHORT = "preemption"
 
@@ -35,7 +36,8 @@ class Site:
         self.scenario = SCENARIO
         self.disk = PLAIN_DISK
         self.options: dict[str, object] = {}
-        for name in ("vmlinux", "loadgen", "random.so"):
+        self.two_kernels = False
+        for name in ("vmlinux", "without-cfq", "loadgen", "random.so"):
             (folder / name).write_text(name)
             (folder / name).chmod(0o755)
 
@@ -45,10 +47,13 @@ class Site:
         path.write_text(self.scenario)
         return make_plan(schema.load(path), self.folder, None, None, None, FEATURES)
 
-    def guests(self) -> Guests:
-        made = Guests(self.folder / "vmlinux", self.folder / "loadgen", 1, **self.options)  # type: ignore[arg-type]
+    def guests(self, kernel: str = "vmlinux") -> Guests:
+        made = Guests(self.folder / kernel, self.folder / "loadgen", 1, **self.options)  # type: ignore[arg-type]
         made.preload = self.folder / "random.so"
         return made
+
+    def kernels(self) -> Kernels:
+        return Kernels(self.guests(), self.guests("without-cfq") if self.two_kernels else None)
 
     def begun(self, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> set[str]:
         """The names of the runs that are made, not taken from the cache."""
@@ -60,7 +65,7 @@ class Site:
             return {**made, "name": run.cell.name, "vary": run.cell.labels}
 
         monkeypatch.setattr(runner, "run_cell", run_cell)
-        failures = runner.run_plans([self.plan()], self.guests(), 1, None, lambda *_: None, lambda *_: None, cache)
+        failures = runner.run_plans([self.plan()], self.kernels(), 1, None, lambda *_: None, lambda *_: None, cache)
         assert failures == []
         return names
 
@@ -118,6 +123,46 @@ def test_exactly_the_runs_that_depend_on_a_change_begin_again(
     assert site.begun(cache, monkeypatch) == set()
 
 
+# All three kinds of a run: of cfq, of another scheduler, and of one with a process in class BW.
+THREE = SCENARIO.replace('schedulers = ["none", "mq-deadline"]\npolicy = "rt"\n\n[vary]\nN = [1, 2]', """
+[[config]]
+scheduler = "cfq"
+policy = "bw"
+
+[[config]]
+name = "cfq-rt"
+scheduler = "cfq"
+policy = "rt"
+
+[[config]]
+scheduler = "none"
+policy = "rt"
+
+[[config]]
+name = "none, class BW"
+scheduler = "none"
+policy = "bw"
+
+[vary]
+N = [1]
+""")
+OTHERS = {"none depth1 N=1"}
+OURS = {"cfq depth1 N=1", "cfq-rt depth1 N=1", "none, class BW depth1 N=1"}
+
+
+@pytest.mark.parametrize(("change", "begun"), [
+    (change_file("vmlinux"), OURS), (change_file("without-cfq"), OTHERS), (change_file("loadgen"), OURS | OTHERS)])
+def test_without_cfq_only_its_own_runs_depend_on_cfq(
+        change: Callable[[Site], None], begun: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site, cache = Site(tmp_path), Cache(tmp_path / "cache")
+    site.scenario, site.two_kernels = THREE, True
+    assert site.begun(cache, monkeypatch) == OURS | OTHERS
+    change(site)
+    files._sha256.cache_clear()
+    assert site.begun(cache, monkeypatch) == begun
+    assert site.begun(cache, monkeypatch) == set()
+
+
 def test_another_program_of_the_host_begins_the_runs_again_that_use_it(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = Site(tmp_path)
@@ -162,7 +207,7 @@ def test_what_the_cache_has_takes_the_names_of_the_scenario(tmp_path: Path, monk
     plan = site.plan()
     run = plan.runs[0]
     renamed = replace(run, cell=replace(run.cell, config=replace(run.cell.config, name="other name")))
-    done = runner._attempt(plan, renamed, site.guests(), cache, None)
+    done = runner._attempt(plan, renamed, site.kernels(), cache, None)
     assert done.kept and done.cell["config"] == "other name" and done.cell["processes"]
 
 

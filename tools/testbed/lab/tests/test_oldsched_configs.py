@@ -66,7 +66,7 @@ def test_one_that_is_asked_for_is_refused_there(disks: Path) -> None:
 
 def test_results_name_the_patches_of_old_schedulers(disks: Path) -> None:
     results = [
-        runner.assemble(make_plan(scenario(), disks, None, None, None, features(schedulers)), [])
+        runner.assemble(make_plan(scenario(), disks, None, None, None, features(schedulers)), [], False)
         for schedulers in (ORDINARY, WITH_OLD)
     ]
     assert "oldsched" not in results[0]["kernel"]
