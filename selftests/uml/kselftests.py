@@ -20,7 +20,7 @@ PROGRAMS = {"blktrace": ("blktrace_messages", "blktrace_vfs"),
 # Those that need no other hardware than such a guest has, and their folders.
 TESTS = {"test_depth.sh": "cfq", "test_merges.sh": "cfq", "test_messages.sh": "cfq", "test_writeback.sh": "cfq",
          "test_sync.sh": "cfq", "test_groups.sh": "cfq", "test_swap.sh": "cfq", "test_tags.sh": "cfq",
-         "test_classes.sh": "cfq", "test_names.sh": "blktrace", "test_vfs_events.sh": "blktrace",
+         "test_classes.sh": "cfq", "test_hang.sh": "cfq", "test_names.sh": "blktrace", "test_vfs_events.sh": "blktrace",
          "test_vfs_messages.sh": "blktrace", "test_vfs_names.sh": "blktrace", "test_vfs_traces.sh": "blktrace",
          "test_vfs_where.sh": "blktrace", "test_priority.sh": "null_blk"}
 

@@ -2,7 +2,7 @@
 """Kselftests of the queue that need no other hardware than a guest in virtual time has.
 
 All of them run in QEMU (selftests/vm/test_kselftests.py). Those of VFS messages, of merges, tags and messages of the
-scheduler, and of null_blk's priorities run here as well, where a guest boots in a second.
+scheduler, of commands that hang, and of null_blk's priorities run here as well, where a guest boots in a second.
 """
 
 from __future__ import annotations
