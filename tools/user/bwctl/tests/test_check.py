@@ -209,8 +209,9 @@ def test_each_setting_that_differs_from_the_udev_rule_is_named(world: World) -> 
         (folder / "queue" / name).write_text(f"{value}\n")
     (large, few) = settings(world, "sda")
     assert large[:2] == ("sda", "max_sectors_kb is 4096, recommended: 512")
-    assert re.fullmatch(r"with Linux's settings 26 players miss up to \d+ deadlines a minute, with the recommended "
-                        r"ones up to \d+; echo 512 > /sys/block/sda/queue/max_sectors_kb", large[2] or "")
+    assert re.fullmatch(r"with Linux's settings 26 players on a modelled disk miss up to \d+ deadlines a minute, with "
+                        r"the recommended ones up to \d+; echo 512 > /sys/block/sda/queue/max_sectors_kb",
+                        large[2] or "")
     assert few == ("sda", "nr_requests is 2, recommended: 64",
                    "not measured; a scheduler has little to choose from; echo 64 > /sys/block/sda/queue/nr_requests")
 
