@@ -28,6 +28,16 @@ def load() -> tuple[ConfigKeys, ...]:
     return reading.load(FILE, Keys).config
 
 
+def suited(writes: bool, priorities: int, by_group: bool) -> list[ConfigKeys]:
+    """The baselines that can differ under a load: some settings do nothing without writes, priorities or groups.
+
+    @writes: somebody writes; @priorities: number of different I/O priorities; @by_group: a control group reserves
+    """
+    return [keys for keys in load()
+            if (by_group or not keys.cgroups) and (writes or not {"wbt_lat_usec", "async_depth"} & keys.queue.keys())
+            and (priorities > 1 or "prio_aging_expire" not in keys.tunables)]
+
+
 def with_tags(scheduler: str, queue: Mapping[str, str], tags: int) -> dict[str, str]:
     """The files of queue/ with a number of tags, before what the kernel limits to it; of none they are the drive's."""
     if scheduler == "none":
@@ -42,15 +52,15 @@ def control_groups(keys: ConfigKeys, holders: Iterable[str], others: Iterable[st
 
 
 def configs(groups: list[Group], ours: list[Config], policy: str, depth: tuple[int, ...]) -> Iterator[Config]:
-    """The baselines of a scenario; those for control groups only where it has some.
+    """The baselines of a scenario that can differ under its load.
 
     @ours: the scenario's own configurations, which say what control groups reserve; @policy: of priorities
     """
     names = {group.cgroup for group in groups if group.cgroup}
     holders = {name for config in ours for name, files in config.cgroups.items() if "io.bw" in files}
-    for keys in load():
-        if keys.cgroups and not holders:
-            continue
+    writes = any(group.write or group.kind == "copy" for group in groups)
+    priorities = {group.priorities.get(policy) for group in groups}
+    for keys in suited(writes, len(priorities), bool(holders)):
         files = control_groups(keys, holders, names - holders)
         yield Config(at=(ALL,), name=keys.called, scheduler=keys.scheduler, policy=policy,
                      depth=depth, only={}, tunables=keys.tunables, queue=keys.queue, cgroups=files)

@@ -221,8 +221,9 @@ def _kernel(results: list[tuple[Result, Scenario]]) -> str:
         lines.append(f"Kernel {release}, {'with' if bw else 'without'} the BW class.")
     codes = {result["kernel"].get("patches", "unknown") for result, _ in results}
     lines.append(of_patches(", ".join(sorted(codes)), *SCHEDULING))
-    if any(result["kernel"].get("without_cfq") for result, _ in results):
-        lines.append("Other schedulers ran on the same kernel without the patches of cfq and of bandwidth.")
+    if without := sum("without_cfq" in result["kernel"] for result, _ in results):
+        lines.append(f"In {without} of {len(results)} scenarios other schedulers ran on the same kernel without the"
+                     " patches of cfq and of bandwidth.")
     if lab := {result["kernel"]["oldsched"] for result, _ in results if "oldsched" in result["kernel"]}:
         lines.append(of_patches(", ".join(sorted(lab)), OLDSCHED))
     if any(cell["fallback"] for result, _ in results for cell in result["cells"]):

@@ -311,13 +311,10 @@ def text_of(load: Load, title: str, about: str = "", expects: Sequence[Mapping[s
 
 
 def suited(load: Load) -> list[ConfigKeys]:
-    """The baselines that can differ under a load: some settings do nothing without writes, groups or classes."""
-    by_group = bool(reserved_by_group(load.groups))
+    """The baselines that can differ under a load."""
     writes = any(group.get("op", "read") != "read" or group["kind"] == "copy" for group in load.groups)
-    classes = {group["priority"]["rt"]["class"] for group in load.groups}
-    return [keys for keys in baselines.load()
-            if (by_group or not keys.cgroups) and (writes or not {"wbt_lat_usec", "async_depth"} & keys.queue.keys())
-            and (len(classes) > 1 or "prio_aging_expire" not in keys.tunables)]
+    priorities = {group["priority"]["rt"]["class"] for group in load.groups}
+    return baselines.suited(writes, len(priorities), bool(reserved_by_group(load.groups)))
 
 
 def _value(value: Any) -> str:

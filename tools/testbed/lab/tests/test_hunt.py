@@ -97,8 +97,8 @@ def test_control_groups_have_their_reservation_under_cfq_and_weights_under_bfq()
     scenario = hunt.scenario_of(hunt.Load(TOP | {"filesystem": "ext4"}, 64, (camera, copy)), "load")
     files = {config.name: config.cgroups for config in scenario.configs}
     assert files["cfq"] == {"reserved0": {"io.bw": "DEV bps=2000000 delay=500000"}}
-    assert files["bfq, weights"] == {"reserved0": {"io.bfq.weight": "1000"}, hunt.OTHERS: {"io.bfq.weight": "10"}}
-    assert not files["bfq"] and "bfq, weights" not in [keys.called for keys in hunt.suited(LOAD)]
+    assert files["bfq weights"] == {"reserved0": {"io.bfq.weight": "1000"}, hunt.OTHERS: {"io.bfq.weight": "10"}}
+    assert not files["bfq"] and "bfq weights" not in [keys.called for keys in hunt.suited(LOAD)]
 
 
 def test_write_back_throttling_is_compared_under_loads_that_write() -> None:
