@@ -11,6 +11,7 @@ import msgspec
 
 from . import reading
 from .scenario import Config, ConfigKeys, Group
+from .units import CLASSES, ioprio_class
 
 FILE = Path(__file__).resolve().parents[1] / "baselines.toml"
 ALL = "baselines"  # in an expectation: each of them
@@ -28,14 +29,14 @@ def load() -> tuple[ConfigKeys, ...]:
     return reading.load(FILE, Keys).config
 
 
-def suited(writes: bool, priorities: int, by_group: bool) -> list[ConfigKeys]:
-    """The baselines that can differ under a load: some settings do nothing without writes, priorities or groups.
+def suited(writes: bool, classes: int, by_group: bool) -> list[ConfigKeys]:
+    """The baselines that can differ under a load: some settings do nothing without writes, classes or groups.
 
-    @writes: somebody writes; @priorities: number of different I/O priorities; @by_group: a control group reserves
+    @writes: somebody writes; @classes: number of different I/O classes; @by_group: a control group reserves
     """
     return [keys for keys in load()
             if (by_group or not keys.cgroups) and (writes or not {"wbt_lat_usec", "async_depth"} & keys.queue.keys())
-            and (priorities > 1 or "prio_aging_expire" not in keys.tunables)]
+            and (classes > 1 or "prio_aging_expire" not in keys.tunables)]
 
 
 def with_tags(scheduler: str, queue: Mapping[str, str], tags: int) -> dict[str, str]:
@@ -59,8 +60,9 @@ def configs(groups: list[Group], ours: list[Config], policy: str, depth: tuple[i
     names = {group.cgroup for group in groups if group.cgroup}
     holders = {name for config in ours for name, files in config.cgroups.items() if "io.bw" in files}
     writes = any(group.write or group.kind == "copy" for group in groups)
-    priorities = {group.priorities.get(policy) for group in groups}
-    for keys in suited(writes, len(priorities), bool(holders)):
+    named = [group.priorities.get(policy) for group in groups]
+    classes = {ioprio_class(priority.ioprio) if priority else CLASSES["be"] for priority in named}
+    for keys in suited(writes, len(classes), bool(holders)):
         files = control_groups(keys, holders, names - holders)
         yield Config(at=(ALL,), name=keys.called, scheduler=keys.scheduler, policy=policy,
                      depth=depth, only={}, tunables=keys.tunables, queue=keys.queue, cgroups=files)

@@ -131,7 +131,7 @@ class Priority:
 
     @property
     def needs_bw(self) -> bool:
-        return self.ioprio >> units.CLASS_SHIFT == units.CLASSES["bw"]
+        return units.ioprio_class(self.ioprio) == units.CLASSES["bw"]
 
 
 class Priorities(dict[str, Priority]):

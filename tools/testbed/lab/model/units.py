@@ -58,6 +58,11 @@ def level_ioprio(cls: str, level: int) -> int:
     return CLASSES[cls] << CLASS_SHIFT | level
 
 
+def ioprio_class(ioprio: int) -> int:
+    """The kernel's number of the class of a priority."""
+    return ioprio >> CLASS_SHIFT
+
+
 def bw_ioprio(rate: int, delay_ms: int) -> int:
     """A reservation of rate bytes a second, dispatched within delay_ms."""
     units, rest = divmod(rate, BW_RATE_UNIT)

@@ -18,7 +18,7 @@ from tools.testbed.vm import qemu
 from ..model.disks import Disk
 from ..model.results import CellResult, CrosscheckResult, CrosscheckRow
 from ..model.scenario import Cell, Scenario
-from ..model.units import MIB
+from ..model.units import MIB, ioprio_class
 from . import job, metrics
 
 LIMIT_PERCENT = 10.0
@@ -69,7 +69,7 @@ def fio_job(scenario: Scenario, streams: list[job.Process]) -> str:
             f"randseed={process.keys['seed'] >> 1}",
         ]
         if process.keys["ioprio"]:
-            lines.append(f"prioclass={job.ioprio_class(process.keys['ioprio'])}")
+            lines.append(f"prioclass={ioprio_class(process.keys['ioprio'])}")
             lines.append(f"prio={process.keys['ioprio'] & 7}")
     return "\n".join(lines) + "\n"
 

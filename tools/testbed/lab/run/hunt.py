@@ -313,8 +313,8 @@ def text_of(load: Load, title: str, about: str = "", expects: Sequence[Mapping[s
 def suited(load: Load) -> list[ConfigKeys]:
     """The baselines that can differ under a load."""
     writes = any(group.get("op", "read") != "read" or group["kind"] == "copy" for group in load.groups)
-    priorities = {group["priority"]["rt"]["class"] for group in load.groups}
-    return baselines.suited(writes, len(priorities), bool(reserved_by_group(load.groups)))
+    classes = {group["priority"]["rt"]["class"] for group in load.groups}
+    return baselines.suited(writes, len(classes), bool(reserved_by_group(load.groups)))
 
 
 def _value(value: Any) -> str:

@@ -11,7 +11,7 @@ from ..model import scenario as sc
 from ..model.disks import Disk
 from ..model.errors import BadValue
 from ..model.reading import Where
-from ..model.units import CLASS_SHIFT, MIB, NSEC_PER_MSEC, NSEC_PER_SEC
+from ..model.units import MIB, NSEC_PER_MSEC, NSEC_PER_SEC
 from . import layout
 from .layout import MEDIA_FILES, TREE_END, Draw, Range
 
@@ -312,7 +312,3 @@ def probe_text() -> str:
             "",
         ]
     )
-
-
-def ioprio_class(ioprio: int) -> int:
-    return ioprio >> CLASS_SHIFT

@@ -68,11 +68,12 @@ def test_settings_for_writes_are_run_where_somebody_writes() -> None:
     assert writes - reads == {"none, no wbt", "mq-deadline, no wbt", "kyber, no wbt", "mq-deadline, async_depth 16"}
 
 
-def test_ageing_of_priorities_is_run_where_they_differ() -> None:
+def test_ageing_of_priorities_is_run_where_classes_differ() -> None:
     aged = "mq-deadline, prio_aging_expire 60 s"
     assert aged in {config.name for config in with_baselines()}
-    text = SCENARIO.replace('schedulers = ["none", "mq-deadline"]', "baselines = true").replace('policy = "rt"', "")
-    assert aged not in {config.name for config in schema.parse(Path("test.toml"), text).configs}
+    text = SCENARIO.replace('schedulers = ["none", "mq-deadline"]', "baselines = true")
+    for same in (text.replace('policy = "rt"', ""), text.replace('class = "rt", level = 4', 'class = "be", level = 0')):
+        assert aged not in {config.name for config in schema.parse(Path("test.toml"), same).configs}
 
 
 def test_a_name_of_the_scenario_must_not_be_that_of_a_baseline() -> None:
