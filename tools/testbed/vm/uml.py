@@ -120,7 +120,8 @@ class Guests:
         if reports := scan(console.read_text(errors="replace")):
             raise KernelComplained(f"{name}: the kernel says: {reports[0]}; its console:\n{console_tail(console)}")
         if (folder / "error").exists():
-            raise GuestFailed(f"{name}: {(folder / 'error').read_text().strip()}")
+            said = f"; its console ended with:\n{console_tail(console)}" if console.stat().st_size else ""
+            raise GuestFailed(f"{name}: {(folder / 'error').read_text().strip()}{said}")
         if not (folder / "done").exists():
             why = f"no end after {self.limit_s:g} s (--limit)" if timed_out else "the guest died"
             raise GuestFailed(f"{name}: {why}; its console ended with:\n{console_tail(console)}")

@@ -69,8 +69,7 @@ def cmd_matrix(args: argparse.Namespace) -> int:
         scenario = find_scenario(claims[name].scenario)
         if args.duration:
             scenario = dataclasses.replace(scenario, duration_s=args.duration)
-        for point in matrix.of_claim(points, scenario):
-            there = matrix.at(claims[name], scenario, point, args.disks)
+        for point, there in matrix.scenarios(claims[name], scenario, points, args.disks, args.draw):
             plans.append(make_plan(there, args.disks, args.scheduler, None, point.seed, features, args.cell))
             asked[id(plans[-1])] = claims[name], point
     seen: dict[int, list[matrix.Cell]] = {}
@@ -98,7 +97,7 @@ def cmd_matrix(args: argparse.Namespace) -> int:
 def only_of(args: argparse.Namespace) -> str:
     """The options that leave out cells or change the time of a run."""
     given = {"--on": args.on, "--settings": args.settings, "--tags": args.tags, "--seeds": args.seeds,
-             "--cell": args.cell, "--duration": args.duration, "--scheduler": args.scheduler}
+             "--draw": args.draw, "--cell": args.cell, "--duration": args.duration, "--scheduler": args.scheduler}
     return " ".join(f"{name} {','.join(value) if isinstance(value, list) else value}"
                     for name, value in given.items() if value)
 
@@ -146,6 +145,8 @@ def matrix_parser(commands: Commands) -> None:
     p.add_argument("--settings", type=settings_names, metavar="A;B", help=f"only these: {'; '.join(matrix.SETTINGS)}")
     p.add_argument("--tags", type=words, metavar="N,M", help=f"only these: {', '.join(map(str, matrix.TAGS))}")
     p.add_argument("--seeds", type=words, metavar="N,M", help=f"only these: {', '.join(map(str, matrix.SEEDS))}")
+    p.add_argument("--draw", type=positive, metavar="N", help="only N cells of each claim, drawn at random; those "
+                   "of a smaller N are among those of a larger one")
     p.add_argument("--duration", type=seconds, metavar="S", help="virtual seconds, instead of the scenario's")
     p.add_argument("--cell", default="", metavar="REGEX", help="only runs whose name matches")
     p.add_argument("--strict", action="store_true", help="exit 1 when a claim does not hold in each cell")

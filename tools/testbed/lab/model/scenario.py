@@ -253,6 +253,8 @@ class SelectKeys(Struct, frozen=True, forbid_unknown_fields=True):
     depth: Annotated[Depths, Meta(description="queue depths; default: all")] = Depths()
     vary: Annotated[Labels, Meta(description="variants, as `{ N = 1 }`; default: all")] = msgspec.field(
         default_factory=Labels)
+    fewest: Annotated[Literal["lost", "misses"] | None, Meta(
+        description="of the runs of a depth and variant only those of which all processes together have fewest")] = None
     reduce: Annotated[Reduce, Meta(description="one value of the processes of a run; `ratio`: min to max")] = "sum"
     over: Annotated[Over, Meta(description="one value of the runs, or `each` of them")] = "each"
     factor: Annotated[float, Meta(ge=-1e12, le=1e12, description="the value is multiplied by it")] = 1.0
@@ -267,6 +269,7 @@ class Select:
     config: tuple[str, ...] = ()
     depth: tuple[int, ...] = ()
     vary: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    fewest: str | None = None
     reduce: str = "sum"
     over: str = "each"
     factor: float = 1.0

@@ -338,10 +338,11 @@ class Checked:
         if not isinstance(keys, SelectKeys):
             return Select(constant=keys)
         self.known(keys.groups, self.group_names, "group", *path)
-        if keys.config == (baselines.ALL,):
-            keys = structs.replace(keys, config=Names([one.name for one in self.configs if one.at[0] == baselines.ALL]))
-            if not keys.config:
+        if baselines.ALL in keys.config:
+            of_file = [one.name for one in self.configs if one.at[0] == baselines.ALL]
+            if not of_file:
                 raise self.where.error((*path, "config"), "the scenario has no baselines = true")
+            keys = structs.replace(keys, config=Names([*of_file, *(n for n in keys.config if n != baselines.ALL)]))
         self.known(keys.config, self.config_names, "config", *path)
         self.known(keys.vary, self.vary, "[vary] key", *path)
         for key, labels in keys.vary.items():

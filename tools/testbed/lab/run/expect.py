@@ -16,13 +16,22 @@ COMPARE = {"<": operator.lt, "<=": operator.le, "==": operator.eq, ">=": operato
 
 
 def _chosen(cells: Iterable[CellResult], select: Select) -> list[CellResult]:
-    return [
+    chosen = [
         cell
         for cell in cells
         if (not select.config or cell["config"] in select.config)
         and (not select.depth or cell["depth"] in select.depth)
         and all(cell["vary"][key] in labels for key, labels in select.vary.items())
     ]
+    return chosen if select.fewest is None else _with_fewest(chosen, select.fewest)
+
+
+def _with_fewest(cells: Sequence[CellResult], metric: str) -> list[CellResult]:
+    """Of the cells of each depth and variant those with the smallest sum of a count."""
+    counts = [metrics.of_cell(cell, metric, (), "sum", 0) or 0.0 for cell in cells]
+    places = [(cell["depth"], cell["vary"]) for cell in cells]
+    return [cell for cell, count, place in zip(cells, counts, places, strict=True)
+            if count == min(other for other, there in zip(counts, places, strict=True) if there == place)]
 
 
 def values_of(result: Result, select: Select) -> list[tuple[str, float]] | None:

@@ -57,6 +57,7 @@ def asked(scenario: Scenario, cells: Iterable[CellResult]) -> list[Figure]:
     selects = [side for expect in scenario.expects for side in (expect.left, expect.right) if side.constant is None]
     selects += [select for one in references.of_scenario(scenario) for select in one.selects]
     found |= {Figure(side.metric, tuple(side.groups), side.reduce): 1 for side in selects}
+    found |= {Figure(side.fewest, (), "sum"): 1 for side in selects if side.fewest}
     found |= {Figure(metric, (group.name,), how): 1 for group in scenario.groups for metric, how in OF_GROUPS.items()}
     return sorted(found | {Figure(metric, (), "max"): 1 for metric in OF_RUNS})
 

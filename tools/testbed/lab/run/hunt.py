@@ -252,6 +252,11 @@ def _on_filesystem(draw: Random, count: int) -> dict[str, Any]:
     return {"kind": "greedy", "size": size, "direct": direct, "file": _own(count), **_pauses(draw, kind)}
 
 
+def writes_shared(group: Mapping[str, Any]) -> bool:
+    """Whether a group writes to a part of the raw device that other groups use."""
+    return group.get("file") in ("db", "disk") and group["op"] != "read"
+
+
 def draw_load(seed: int, number: int, load_disk: Callable[[str], Disk]) -> Load:
     """The load of a seed with a number."""
     draw = Random(f"{seed}.{number}")  # a string is hashed by SHA-512, the same everywhere
@@ -270,6 +275,10 @@ def draw_load(seed: int, number: int, load_disk: Callable[[str], Disk]) -> Load:
         made = _on_filesystem(draw, count) if filesystem else _on_device(draw)
         groups.append({"name": f"group{index}", "count": count, "start_ms": draw.choice((0, 0, 0, 2000)), **made,
                        **_priority(draw, reserved), **where})
+    # A direct write beside dirty pages of the same blocks is an I/O error of the next fsync, under each scheduler.
+    of_shared = [group for group in groups if writes_shared(group)]
+    for group in of_shared:
+        group["direct"] = of_shared[0]["direct"]
     tags = draw.choice(TAGS)
     top: dict[str, Any] = {"disk": disk.name, "settings": settings, "depth": draw.choice(matrix.depths(tags)),
                            "duration_s": DURATION_S, "seed": draw.randint(1, 1000)}
@@ -458,7 +467,7 @@ def _simpler(group: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield group | {"count": 1}
         yield group | {"count": group["count"] // 2}
     for key in ("start_ms", "think_ms", "spread_ms", "pause_ms", "direct"):
-        if group.get(key):
+        if group.get(key) and not (key == "direct" and writes_shared(group)):
             yield group | {key: type(group[key])(0)}
     for key, plain in (("period_ms", 1000), ("per_s", 20), ("fsync_every", 1)):
         if group.get(key, plain) != plain and class_of(group) != "bw" and "buffer_ms" not in group:

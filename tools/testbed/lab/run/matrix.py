@@ -7,6 +7,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgspec
@@ -159,6 +160,29 @@ def at(claim: Claim, scenario: Scenario, point: Point, disks: Path) -> Scenario:
         vary=vary, groups=groups, expects=[], views=[], published=[],
         configs=[dataclasses.replace(config, depth=of_tags, queue=baselines.with_tags(
             config.scheduler, config.queue, point.tags)) for config in configs])
+
+
+def single(scenario: Scenario) -> Iterator[Scenario]:
+    """A scenario for each cell of one: a queue depth, and a value of each key of [vary]."""
+    for depth in scenario.configs[0].depth:
+        for labels in itertools.product(*scenario.vary.values()):
+            vary = {key: {label: scenario.vary[key][label]} for key, label in zip(scenario.vary, labels, strict=True)}
+            yield dataclasses.replace(scenario, vary=vary, configs=[dataclasses.replace(config, depth=(depth,))
+                                                                    for config in scenario.configs])
+
+
+def scenarios(claim: Claim, scenario: Scenario, points: Iterable[Point], disks: Path,
+              draw: int | None = None) -> list[tuple[Point, Scenario]]:
+    """What is run for a claim: all of each point, or a number of cells drawn at random.
+
+    A larger number has the cells of a smaller one, and more.
+    """
+    there = [(point, at(claim, scenario, point, disks)) for point in of_claim(points, scenario)]
+    if draw is None:
+        return there
+    alone = [(point, cell) for point, cells in there for cell in single(cells)]
+    Random(claim.name).shuffle(alone)
+    return alone[:draw]
 
 
 def cells(claim: Claim, point: Point, result: Result) -> list[Cell]:

@@ -96,6 +96,13 @@ def test_expectation_names_each_of_them() -> None:
     assert set(wanted.right.config) == {keys.called for keys in baselines.suited(False, 2, False)}
 
 
+def test_expectation_names_each_of_them_beside_others() -> None:
+    text = SCENARIO[: SCENARIO.index("[[expect]]")].replace('schedulers = ["none", "mq-deadline"]', "baselines = true")
+    beside = EXPECT.replace('config = "baselines"', 'config = ["baselines", "cfq"]')
+    (wanted,) = schema.parse(Path("test.toml"), text + '[[config]]\nscheduler = "cfq"\n' + beside).expects
+    assert set(wanted.right.config) == {"cfq", *(keys.called for keys in baselines.suited(False, 2, False))}
+
+
 def test_expectation_names_none_where_they_are_not_run() -> None:
     with pytest.raises(ScenarioError, match="the scenario has no baselines = true"):
         schema.parse(Path("test.toml"), SCENARIO[: SCENARIO.index("[[expect]]")] + EXPECT)

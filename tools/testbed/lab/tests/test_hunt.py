@@ -101,6 +101,13 @@ def test_control_groups_have_their_reservation_under_cfq_and_weights_under_bfq()
     assert not files["bfq"] and "bfq weights" not in [keys.called for keys in hunt.suited(LOAD)]
 
 
+def test_writers_of_the_same_blocks_are_all_direct_or_all_cached() -> None:
+    shared = [[group["direct"] for group in load.groups if hunt.writes_shared(group)]
+              for load in (hunt.draw_load(1, number, of_checkout) for number in range(300))]
+    assert all(len(set(direct)) <= 1 for direct in shared)
+    assert {True, False} <= {direct[0] for direct in shared if len(direct) > 1}
+
+
 def test_write_back_throttling_is_compared_under_loads_that_write() -> None:
     names = [keys.called for keys in hunt.suited(LOAD)]
     writer = {**READER, "op": "write"}

@@ -78,6 +78,24 @@ def test_on_a_file_system_others_begin_at_eight_times_instead_of_seeds() -> None
     assert starts["copy"] == "$begin_ms" and starts["camera"] is None
 
 
+def test_cells_that_are_drawn_are_single_ones_and_those_of_a_smaller_number_remain() -> None:
+    players, points = find_scenario("players"), list(matrix.points(disks=["barracuda-7200.11"], seeds=[1]))
+    claim = CLAIMS["players"]
+
+    def drawn(count: int) -> list[tuple[str, int, int, int, tuple[str, ...]]]:
+        there = matrix.scenarios(claim, players, points, DISKS, count)
+        for _, one in there:
+            assert all(len(values) == 1 for values in one.vary.values())
+            assert {config.depth for config in one.configs} == {one.configs[0].depth} and len(one.configs) > 5
+        return [(point.settings, point.tags, point.seed, *one.configs[0].depth,
+                 tuple(label for values in one.vary.values() for label in values)) for point, one in there]
+
+    every = 3 * (1 + 2 + 2) * 3 * 4  # settings; queue depths of each number of tags; starts and N
+    assert drawn(5) == drawn(9)[:5]
+    assert len(set(drawn(10 * every))) == len(drawn(10 * every)) == every
+    assert len(matrix.scenarios(claim, players, points, DISKS)) == 3 * 3
+
+
 def test_settings_and_tags_are_of_each_scheduler_but_none() -> None:
     point = matrix.Point("1,280 KiB", 2, "laptop-5400", 3)
     there = matrix.at(CLAIMS["players"], find_scenario("players"), point, DISKS)

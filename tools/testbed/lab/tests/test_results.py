@@ -90,6 +90,22 @@ right = { metric = "bytes_per_s", config = ["none", "bfq"], groups = "stream" }
     assert verdict["status"] == status
 
 
+@pytest.mark.parametrize(("missed", "status"), [((0, 3), "pass"), ((3, 3), "fail"), ((3, 0), "fail")])
+def test_only_the_runs_with_fewest_misses_are_compared(missed: tuple[int, int], status: str) -> None:
+    condition = """
+left = { metric = "bytes_per_s", config = "mq-deadline", groups = "stream" }
+op = ">="
+right = { metric = "bytes_per_s", config = ["none", "bfq"], groups = "stream", fewest = "misses" }
+"""
+    slow, fast = (cell_result(config, 1, [process_result("stream", rate, misses)])
+                  for config, rate, misses in zip(("none", "bfq"), (10, 40), missed, strict=True))
+    result = result_of([slow, fast, cell_result("mq-deadline", 1, [process_result("stream", 30)])])
+    source = SCENARIO[: SCENARIO.index("[[expect]]")].replace('"none", "mq-deadline"', '"none", "bfq", "mq-deadline"')
+    scenario = schema.parse(Path("test.toml"), source + '[[expect]]\nsays = "x"' + condition)
+    assert expect.evaluate(result, scenario)[0]["status"] == status
+    assert figures.Figure("misses", (), "sum") in figures.asked(scenario, result["cells"])
+
+
 def test_equal_values_do_not_rise() -> None:
     result = made_up({**RATES, ("none", 2): RATES["none", 1]})
     assert judge('left = { metric = "bytes_per_s", config = "none" }\nincreases = "N"', result)[0] == "fail"
