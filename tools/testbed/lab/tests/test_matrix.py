@@ -82,7 +82,7 @@ def test_cells_that_are_drawn_are_single_ones_and_those_of_a_smaller_number_rema
     players, points = find_scenario("players"), list(matrix.points(disks=["barracuda-7200.11"], seeds=[1]))
     claim = CLAIMS["players"]
 
-    def drawn(count: int) -> list[tuple[str, int, int, int, tuple[str, ...]]]:
+    def drawn(count: int) -> list[tuple[object, ...]]:
         there = matrix.scenarios(claim, players, points, DISKS, count)
         for _, one in there:
             assert all(len(values) == 1 for values in one.vary.values())
