@@ -120,8 +120,7 @@ class Guests:
         if reports := scan(console.read_text(errors="replace")):
             raise KernelComplained(f"{name}: the kernel says: {reports[0]}; its console:\n{console_tail(console)}")
         if (folder / "error").exists():
-            said = f"; its console ended with:\n{console_tail(console)}" if console.stat().st_size else ""
-            raise GuestFailed(f"{name}: {(folder / 'error').read_text().strip()}{said}")
+            raise GuestFailed(f"{name}: {'; '.join(_reasons(folder / 'error', console))}")
         if not (folder / "done").exists():
             why = f"no end after {self.limit_s:g} s (--limit)" if timed_out else "the guest died"
             raise GuestFailed(f"{name}: {why}; its console ended with:\n{console_tail(console)}")
@@ -228,6 +227,13 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
     # the session is the guest's own: its group holds nothing else
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
+
+
+def _reasons(error: Path, console: Path) -> list[str]:
+    """The error that a guest left, and what else its programs wrote to the console, each once."""
+    own = f"{INIT}: "
+    said = [line.removeprefix(own) for line in console.read_text(errors="replace").splitlines() if line.startswith(own)]
+    return list(dict.fromkeys([error.read_text().strip(), *said]))
 
 
 def console_tail(console: Path) -> str:

@@ -408,6 +408,18 @@ def test_panic_is_reported_with_the_console(kernel: Path, tmp_path: Path) -> Non
     wait_for(lambda: not guests_of(tmp_path), "the end of all processes")
 
 
+def test_error_of_a_guest_has_what_its_programs_said(fake: Path, tmp_path: Path) -> None:
+    loadgen.build_loadgen()
+    kernel = script(fake / "linux", """
+for folder; do :; done
+echo "[ 0.0] boot"; echo "init: fsync: Input/output error"; echo "init: a stream ended"
+echo "init: fsync: Input/output error"; echo "a stream ended" > "$folder/error"
+""")
+    with pytest.raises(uml.GuestFailed) as raised:
+        uml.Guests(kernel, loadgen.LOADGEN, 60).run("", {}, tmp_path, "test")
+    assert str(raised.value) == "test: a stream ended; fsync: Input/output error"
+
+
 def test_guest_that_hangs_is_ended_after_the_limit(fake: Path, tmp_path: Path) -> None:
     loadgen.build_loadgen()
     kernel = script(fake / "linux", "echo last words; sleep 1000 & sleep 1000\n")
