@@ -39,9 +39,12 @@ def suited(writes: bool, classes: int, by_group: bool) -> list[ConfigKeys]:
             and (classes > 1 or "prio_aging_expire" not in keys.tunables)]
 
 
-def with_tags(scheduler: str, queue: Mapping[str, str], tags: int) -> dict[str, str]:
-    """The files of queue/ with a number of tags, before what the kernel limits to it; of none they are the drive's."""
-    if scheduler == "none":
+def with_tags(scheduler: str, queue: Mapping[str, str], tags: int, settings: str) -> dict[str, str]:
+    """The files of queue/ with a number of tags, before what the kernel limits to it.
+
+    Of none they are the drive's, and the recommended settings have a number of their own.
+    """
+    if scheduler == "none" or settings == "recommended":
         return dict(queue)
     return {"nr_requests": str(tags), **{key: value for key, value in queue.items() if key != "nr_requests"}}
 

@@ -29,6 +29,10 @@ class QueueSettings:
     queue: Mapping[str, str] = field(default_factory=dict)  # files of queue/, in the order of writing
 
 
+# The kernel lets nr_requests be set to no less. A drive without command queueing has 2 tags: there each scheduler keeps
+# the number that the kernel gives it.
+LEAST_NR_REQUESTS = 4
+
 # 512 KiB a command, and tags for any load: the legacy queue had 128 for reads and 128 for writes.
 PUBLISHED = QueueSettings({"max_sectors": str(MAX_SECTORS)}, {"nr_requests": "256"})
 

@@ -48,6 +48,8 @@ def values_of(result: Result, select: Select) -> list[tuple[str, float]] | None:
     values = [(cell["name"], select.factor * (value or 0.0)) for cell, value in zip(cells, found, strict=True)]
     if select.over == "each":
         return values
+    # of the variants that have the groups
+    values = [named for named, value in zip(values, found, strict=True) if value is not None] or values
     return [(f"{select.over} of {len(values)}", metrics.reduce([value for _, value in values], select.over))]
 
 

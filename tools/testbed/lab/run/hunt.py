@@ -75,6 +75,10 @@ class Load:
     def processes(self) -> int:
         return sum(group.get("count", 1) for group in self.groups)
 
+    def queue_of(self, scheduler: str, queue: Mapping[str, str]) -> dict[str, str]:
+        """The files of queue/ under a scheduler, with the load's tags."""
+        return baselines.with_tags(scheduler, queue, self.tags, self.top["settings"])
+
 
 # --- drawing ----------------------------------------------------------------------------------
 
@@ -294,7 +298,7 @@ def _config(keys: ConfigKeys, load: Load) -> dict[str, Any]:
     """A baseline as the file has it."""
     holders = reserved_by_group(load.groups)
     others = {group["cgroup"] for group in load.groups if "cgroup" in group} - holders.keys()
-    tables = {"set": dict(keys.tunables), "queue": baselines.with_tags(keys.scheduler, keys.queue, load.tags),
+    tables = {"set": dict(keys.tunables), "queue": load.queue_of(keys.scheduler, keys.queue),
               "cgroup": baselines.control_groups(keys, holders, others)}
     return {"name": keys.called, "scheduler": keys.scheduler,
             **{key: table for key, table in tables.items() if table}}
@@ -306,8 +310,8 @@ def text_of(load: Load, title: str, about: str = "", expects: Sequence[Mapping[s
     top = {"title": title, "source": "not published", **({"about": about} if about else {}), **load.top,
            "policy": "rt"}
     lines_of = reserved_by_group(load.groups)
-    ours = {"name": OURS, "scheduler": OURS, "policy": "bw", "queue": {"nr_requests": load.tags},
-            **({"cgroup": lines_of} if lines_of else {})}
+    ours = {"name": OURS, "scheduler": OURS, "policy": "bw",
+            **{key: table for key, table in {"queue": load.queue_of(OURS, {}), "cgroup": lines_of}.items() if table}}
     configs = [ours, *(_config(keys, load) for keys in suited(load)
                        if only is None or keys.called in only)]
     lines = [f"{key} = {_value(value)}" for key, value in top.items()]

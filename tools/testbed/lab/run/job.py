@@ -195,10 +195,11 @@ def device_lines(disk: Disk, disk_set: dict[str, str], depth: int) -> list[str]:
 def scheduler_lines(config: sc.Config, with_bw: bool, queue: Mapping[str, str] = settings.PUBLISHED.queue) -> list[str]:
     """@queue: settings that are the same under each scheduler"""
     lines = [f"write {SYSFS}/scheduler {config.scheduler}"]
-    # without a scheduler the tags are the drive's
-    lines += [f"write {SYSFS}/{key} {value}" for key, value in queue.items()
-              if key not in config.queue and (key != "nr_requests" or config.scheduler != "none")]
-    lines += [f"write {SYSFS}/{key} {value}" for key, value in config.queue.items()]
+    common = {key: value for key, value in queue.items() if key not in config.queue}
+    if config.scheduler == "none":  # the tags are the drive's
+        common.pop("nr_requests", None)
+    lines += [f"write {SYSFS}/{key} {value}" for key, value in (common | config.queue).items()
+              if key != "nr_requests" or int(value) >= settings.LEAST_NR_REQUESTS]
     tunables = config.tunables | (config.bw_tunables if with_bw else {})
     lines += [f"write {SYSFS}/iosched/{key} {value}" for key, value in tunables.items()]
     for key in ("scheduler", "nr_requests", "max_sectors_kb", "rotational", "read_ahead_kb"):

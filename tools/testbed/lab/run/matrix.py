@@ -19,6 +19,7 @@ from ..model.disks import load_disk
 from ..model.reading import Labels, Names
 from ..model.results import Result
 from ..model.scenario import Group, Metric, Reduce, Scenario
+from ..model.settings import LEAST_NR_REQUESTS
 from . import metrics, scores
 
 FILE = Path(__file__).resolve().parents[1] / "matrix.toml"
@@ -33,7 +34,6 @@ SETTINGS: dict[str, tuple[str, dict[str, str]]] = {  # name: of the queue, and a
 }
 TAGS = (2, 64, 256)
 DEPTHS = (1, 32)
-FEWEST = 4  # tags that the kernel lets queue/nr_requests be set to; 2 is what a disk without command queueing has
 DISKS = ("barracuda-7200.11", "nearline-20tb", "laptop-5400", "cheetah-15k")
 SEEDS = (1, 2, 3)
 # Of the processes that a claim is not about: on a file system, where a run depends on these, instead of seeds.
@@ -88,7 +88,7 @@ class Cell:
 
 def depths(tags: int) -> tuple[int, ...]:
     """The queue depths of drives that have this number of tags."""
-    return DEPTHS if tags >= FEWEST else DEPTHS[:1]
+    return DEPTHS if tags >= LEAST_NR_REQUESTS else DEPTHS[:1]
 
 
 def load() -> dict[str, Claim]:
@@ -159,7 +159,7 @@ def at(claim: Claim, scenario: Scenario, point: Point, disks: Path) -> Scenario:
         scenario, disk=point.disk, disk_set=scenario.disk_set | attributes, seed=point.seed,
         vary=vary, groups=groups, expects=[], views=[], published=[],
         configs=[dataclasses.replace(config, depth=of_tags, queue=baselines.with_tags(
-            config.scheduler, config.queue, point.tags)) for config in configs])
+            config.scheduler, config.queue, point.tags, name)) for config in configs])
 
 
 def single(scenario: Scenario) -> Iterator[Scenario]:

@@ -107,6 +107,12 @@ def test_settings_and_tags_are_of_each_scheduler_but_none() -> None:
     assert list(queue) == ["nr_requests", "async_depth"]  # the kernel limits it to the tags
 
 
+def test_recommended_settings_have_the_requests_of_the_rule_whatever_the_drive_has() -> None:
+    point = matrix.Point("recommended", 2, "laptop-5400", 3)
+    there = matrix.at(CLAIMS["players"], find_scenario("players"), point, DISKS)
+    assert not [config.name for config in there.configs if "nr_requests" in config.queue]
+
+
 @pytest.mark.parametrize(("ours", "theirs", "more", "wanted"), [
     (4, 2, False, 2), (2, 4, False, 0.5), (2, 4, True, 2), (0, 0, False, 1), (0, 0, True, 1), (7, 0, False, 7),
     (0, 3, True, 3), (0, 3, False, 0)])

@@ -143,6 +143,13 @@ def test_reference_is_written_with_its_unit(text: str, written: str) -> None:
     assert documents.value_of(references.parse(text), result(7)) == written
 
 
+def test_mean_is_of_the_variants_that_have_the_group() -> None:
+    of = result()
+    without = next(cell for cell in of["cells"] if cell["name"] == "none depth1 N=1")
+    without["processes"] = [one for one in without["processes"] if one["group"] != "stream"]
+    assert documents.value_of(references.parse("reads of stream in none over=mean"), of) == "4"
+
+
 @pytest.mark.parametrize(("text", "what"), [
     ("", "names no metric"), ("misses stream", "'stream' is none of"), ("misses of stream in none", "2 runs"),
     ("misses of stream in bfq N=2", "no run that was made"), ('misses in "none', "No closing quotation"),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ KERNEL=="sd*", ATTR{queue/rotational}=="1", ATTR{queue/scheduler}="cfq", ATTR{qu
 KERNEL=="sd*", ATTR{queue/read_ahead_kb}="2560"
 """
 SATA = Disk("plain", {"irqmode": "3", "size": "476940"}, "sata")
+USB = replace(SATA, transport="usb-bot")
 
 
 def lines(text: str, disk: Disk, scheduler: str = "mq-deadline") -> list[str]:
@@ -63,6 +65,10 @@ def test_recommended_writes_what_the_rule_has_after_the_scheduler() -> None:
     begin = made.index(f"write {job.SYSFS}/scheduler mq-deadline") + 1
     wanted = [f"write {job.SYSFS}/{name} {value}" for name, value in settings.recommended().items()]
     assert made[begin:begin + len(wanted)] == wanted
+
+
+def test_a_drive_without_command_queueing_leaves_each_scheduler_the_kernels_number() -> None:
+    assert not [line for line in lines('settings = "linux"', USB) if line.startswith(f"write {job.SYSFS}/nr_requests")]
 
 
 def test_without_a_scheduler_the_tags_are_the_drives() -> None:
