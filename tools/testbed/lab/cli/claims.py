@@ -24,7 +24,7 @@ from ..model.errors import ScenarioError
 from ..model.results import Result
 from ..run import expect, hunt, matrix, runner
 from ..run.loadgen import ending
-from ..run.metrics import figure
+from ..run.metrics import figure, with_unit
 from ..run.plan import Plan, make_plan
 from .options import (
     KERNEL_HERE,
@@ -38,7 +38,12 @@ from .options import (
 )
 
 MATRIX = BUILD / "lab" / "matrix"
-HEAD = ["claim", "cells that hold", "median cell", "worst cell", "where"]
+HEAD = ["claim", "cells that hold", "median: cfq, best baseline", "worst: cfq, best baseline", "where"]
+ABOUT = """\
+Each claim is a scenario of the [evaluation](evaluation.md). A cell is a disk, the settings of its queue, its tags and
+queue depth (@1, @32), a seed and a variant of the scenario. In each cell cfq is compared with all baselines of
+[baselines.toml](../../tools/testbed/lab/baselines.toml), and the best of them counts. All cells are some 60,000 runs,
+or three days. With `--draw N` they are drawn at random, N for each claim."""
 HUNT = BUILD / "lab" / "hunt"
 BATCH = 4  # loads of which all runs are known before the first is made
 
@@ -86,7 +91,7 @@ def cmd_matrix(args: argparse.Namespace) -> int:
         if not cells:
             continue  # failures are told below
         write_json(args.out / f"{name}.json", [dataclasses.asdict(cell) for cell in cells])
-    write_whole(args.out / "matrix.md", page(claims, args.out, only_of(args)))
+    write_whole(args.page or args.out / "matrix.md", page(claims, args.out, only_of(args)))
     print(json.dumps(summaries, indent=1) if args.json else shown(summaries))
     for failure in failures:
         print(f"lab: {failure}", file=sys.stderr)
@@ -108,12 +113,11 @@ def page(claims: Mapping[str, matrix.Claim], folder: Path, only: str = "") -> st
              for name in claims if (folder / f"{name}.json").is_file()}
     told = [matrix.summary(claims[name], cells) for name, cells in there.items() if cells]
     parts = ["# Claims over settings, tags, queue depths, disks and seeds",
-             f"Written by `lab matrix`, which was run last with {f'`{only}`' if only else 'all cells'}. A cell is "
-             "compared with the best baseline in it.",
+             ABOUT, f"Written by `{' '.join(['lab matrix', *only.split()])}`.",
              text.markdown(HEAD, rows_of(told), "lllll")]
     for name, cells in there.items():
-        failing = [[cell.where, figure(cell.ours), figure(cell.theirs), cell.baseline] for cell in cells
-                   if not cell.holds]
+        failing = [[cell.where, *(with_unit(claims[name].metric, value) for value in (cell.ours, cell.theirs)),
+                    cell.baseline] for cell in cells if not cell.holds]
         if failing:
             table = text.markdown(["where", "cfq", "best baseline", "which"], failing, "lrrl")
             parts.append(f"## {name}: {claims[name].says}\n\n{len(failing)} of {len(cells)} cells fail.\n\n{table}")
@@ -125,14 +129,14 @@ def shown(summaries: list[dict[str, Any]]) -> str:
     return text.table(HEAD, rows_of(summaries), "lllll")
 
 
-def _compared(cell: dict[str, Any]) -> str:
-    ratio = "" if cell["ratio"] in (1, cell["ours"]) else f" ({figure(cell['ratio'])} times as bad)"
-    return f"{figure(cell['ours'])} against {figure(cell['theirs'])} under {cell['baseline']}{ratio}"
+def _compared(metric: str, cell: dict[str, Any]) -> str:
+    ratio = f" ({figure(cell['ratio'])} times as bad)" if cell["ours"] and cell["theirs"] and cell["ratio"] != 1 else ""
+    return f"{with_unit(metric, cell['ours'])}, {with_unit(metric, cell['theirs'])} under {cell['baseline']}{ratio}"
 
 
 def rows_of(summaries: list[dict[str, Any]]) -> list[list[str]]:
-    return [[one["claim"], f"{one['hold']} of {one['cells']}", _compared(one["median"]), _compared(one["worst"]),
-             one["worst"]["where"]] for one in summaries]
+    return [[one["claim"], f"{one['hold']} of {one['cells']}", _compared(one["metric"], one["median"]),
+             _compared(one["metric"], one["worst"]), one["worst"]["where"]] for one in summaries]
 
 
 def matrix_parser(commands: Commands) -> None:
@@ -151,6 +155,7 @@ def matrix_parser(commands: Commands) -> None:
     p.add_argument("--cell", default="", metavar="REGEX", help="only runs whose name matches")
     p.add_argument("--strict", action="store_true", help="exit 1 when a claim does not hold in each cell")
     p.add_argument("--out", type=Path, default=MATRIX, metavar="DIR", help="where cells go (default: build/lab/matrix)")
+    p.add_argument("--page", type=Path, metavar="FILE", help="where the page goes (default: DIR/matrix.md)")
 
 
 def settings_names(given: str) -> list[str]:

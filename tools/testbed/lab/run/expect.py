@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from ..model.results import CellResult, Result, Verdict
 from ..model.scenario import Cell, Expect, Scenario, Select
-from ..model.units import MIB
 from . import metrics
 from .metrics import figure
 
@@ -55,11 +54,7 @@ def values_of(result: Result, select: Select) -> list[tuple[str, float]] | None:
 
 def _shown(value: float, side: Select) -> str:
     """A value in the unit of its metric; a ratio has none."""
-    if side.reduce == "ratio":
-        return figure(value)
-    if side.metric.endswith("bytes_per_s"):
-        return f"{figure(value / MIB)} MiB/s"
-    return f"{figure(value)} ms" if side.metric.startswith("latency_") else figure(value)
+    return figure(value) if side.reduce == "ratio" else metrics.with_unit(side.metric, value)
 
 
 def _sides(expect: Expect, scenario: Scenario) -> list[tuple[str, Select]]:

@@ -211,5 +211,6 @@ def summary(claim: Claim, found: Sequence[Cell]) -> dict[str, Any]:
     """Worst and median cell, and how many hold."""
     ordered = sorted(found, key=lambda cell: (cell.holds, -(cell.ours if claim.most is not None else cell.ratio)))
     by_ratio = sorted(found, key=lambda cell: cell.ratio)
-    return {"claim": claim.name, "says": claim.says, "cells": len(found), "hold": sum(cell.holds for cell in found),
+    return {"claim": claim.name, "says": claim.says, "metric": claim.metric,
+            "cells": len(found), "hold": sum(cell.holds for cell in found),
             "median": dataclasses.asdict(by_ratio[(len(found) - 1) // 2]), "worst": dataclasses.asdict(ordered[0])}

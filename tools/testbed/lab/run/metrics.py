@@ -8,7 +8,7 @@ from typing import cast
 from tools.base.cli import ToolError
 
 from ..model.results import CellResult, ProcessResult
-from ..model.units import NSEC_PER_MSEC, NSEC_PER_SEC
+from ..model.units import MIB, NSEC_PER_MSEC, NSEC_PER_SEC
 from .stats import HISTOGRAM_MS
 
 
@@ -80,3 +80,10 @@ def figure(value: float) -> str:
     if abs(value) >= 100:
         return f"{value:.1f}"
     return f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.3f}"
+
+
+def with_unit(metric: str, value: float) -> str:
+    """A figure in the unit of its metric."""
+    if metric.endswith("bytes_per_s"):
+        return f"{figure(value / MIB)} MiB/s"
+    return f"{figure(value)} ms" if metric.startswith("latency_") else figure(value)
