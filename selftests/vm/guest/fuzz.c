@@ -66,8 +66,6 @@ static struct attr tunables[] = {
 	FILE_OF("slice_sync_ms", DECIMAL, 1, 10000),
 	FILE_OF("slice_async_rq", DECIMAL, 1, 1000),
 	FILE_OF("slice_idle_us", DECIMAL, 0, 1000000),
-	FILE_OF("fifo_expire_sync_ms", DECIMAL, 1, 100000),
-	FILE_OF("fifo_expire_async_ms", DECIMAL, 1, 100000),
 	FILE_OF("prio_aging_ms", DECIMAL, 100, 1000000),
 	FILE_OF("bw_bucket_ms", DECIMAL, 10, 10000),
 	FILE_OF("bw_seek_kb", DECIMAL, 0, 1024),

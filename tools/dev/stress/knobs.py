@@ -22,8 +22,6 @@ CFQ: dict[str, list[str]] = {
     "slice_sync_ms": ["100", "1..300"],
     "slice_async_rq": ["1..1000"],
     "slice_idle_us": ["0", "8000", "0..30000"],
-    "fifo_expire_sync_ms": ["1..100000"],
-    "fifo_expire_async_ms": ["1..100000"],
     "prio_aging_ms": ["100..500"],
     "bw_bucket_ms": ["10..10000"],
     "bw_seek_kb": ["0..1024"],

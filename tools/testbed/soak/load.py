@@ -29,8 +29,6 @@ TUNABLES: dict[str, list[str]] = {
     "slice_sync_ms": ["100", "1", "10", "40", "150"],
     "slice_async_rq": ["2", "1", "8", "100"],
     "slice_idle_us": ["8000", "0", "1000", "20000"],
-    "fifo_expire_sync_ms": ["125", "1", "1000"],
-    "fifo_expire_async_ms": ["250", "1", "1000"],
     "prio_aging_ms": ["500", "100", "250"],
     "bw_bucket_ms": ["3000", "10", "200", "5000"],
     "bw_seek_kb": ["64", "0", "1024"],
