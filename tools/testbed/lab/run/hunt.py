@@ -59,7 +59,6 @@ BOUNDS = {Kind.WAIT: 2.0, Kind.BEST_EFFORT: 1.4, Kind.IDLE: 1.4, Kind.LOST: 1.4,
           Kind.UNFAIRNESS: 1.4}
 MORE_IS_BETTER = {Kind.BEST_EFFORT, Kind.IDLE}
 SHORTEST_MS = 25.0  # waits and fsyncs below it, of about two requests, are equally good
-NO_WORSE = 0.9  # a baseline that is better in one kind counts if its score in each other kind is at least this
 
 
 @dataclass(frozen=True)
@@ -436,7 +435,7 @@ def findings(load: Load, result: Result) -> list[Finding]:
             # class RT has no promise to keep, so misses count for a baseline, too
             compared = {one: scores.ratio(ours[one], theirs[one], one in MORE_IS_BETTER) for one in ours}
             others = [score for one, score in compared.items() if one != kind]
-            if compared[kind] > BOUNDS[kind] and min(others, default=1.0) >= NO_WORSE and (
+            if compared[kind] > BOUNDS[kind] and min(others, default=1.0) >= scores.NO_WORSE and (
                     worst is None or compared[kind] > worst.score):
                 worst = Finding(kind, compared[kind], ours[kind], name, theirs[kind])
         if worst:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -56,6 +56,7 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     more_is_better: bool = False
     most: float | None = None  # largest value of any cell
     bound: float | None = None  # largest ratio to the best baseline
+    as_good_in: str | None = None  # baselines count that are as good in this claim; else the best in it
 
 
 class Keys(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -185,8 +186,8 @@ def scenarios(claim: Claim, scenario: Scenario, points: Iterable[Point], disks: 
     return alone[:draw]
 
 
-def cells(claim: Claim, point: Point, result: Result) -> list[Cell]:
-    """Our value beside the best baseline's, for each queue depth and variant."""
+def values_of(claim: Claim, result: Result) -> dict[tuple[int, str], dict[str, float]]:
+    """The claim's value under each configuration, by queue depth and variant."""
     values: dict[tuple[int, str], dict[str, float]] = {}
     for run in result["cells"]:
         value = metrics.of_cell(run, claim.metric, claim.groups, claim.reduce, result["duration_ns"]) \
@@ -194,12 +195,29 @@ def cells(claim: Claim, point: Point, result: Result) -> list[Cell]:
         if value is not None:
             variant = " ".join(f"{key}={label}" for key, label in run["vary"].items() if key != "seed")
             values.setdefault((run["depth"], variant), {})[run["config"]] = value
+    return values
+
+
+def as_good(claim: Claim, values: Mapping[str, float]) -> set[str]:
+    """The baselines that are as good as we in a claim; or the best of them, if none is."""
+    theirs = {name: value for name, value in values.items() if name != claim.ours}
+    ours = values[claim.ours]
+    return {name for name, value in theirs.items()
+            if scores.ratio(ours, value, claim.more_is_better) >= scores.NO_WORSE} or {
+                scores.best(theirs.items(), claim.more_is_better)[0]}
+
+
+def cells(claim: Claim, point: Point, result: Result) -> list[Cell]:
+    """Our value beside the best baseline's, for each queue depth and variant."""
+    other = load()[claim.as_good_in] if claim.as_good_in else None
+    values_of_other = values_of(other, result) if other else {}
     found = []
-    for (depth, variant), by_config in values.items():
+    for (depth, variant), by_config in values_of(claim, result).items():
         ours = by_config.pop(claim.ours, None)
         if ours is None or not by_config:
             continue
-        baseline, theirs = scores.best(by_config.items(), claim.more_is_better)
+        counting = as_good(other, values_of_other[depth, variant]) if other else set(by_config)
+        baseline, theirs = scores.best([one for one in by_config.items() if one[0] in counting], claim.more_is_better)
         ratio = scores.ratio(ours, theirs, claim.more_is_better)
         holds = (claim.most is None or ours <= claim.most) and (claim.bound is None or ratio <= claim.bound)
         where = f"{point.disk}, {point.settings}, {point.tags} tags, @{depth}, seed {point.seed}"

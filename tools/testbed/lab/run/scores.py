@@ -5,6 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+# A scheduler cannot be everybody's best at once. So a baseline that is better in one respect counts if our score in
+# another one is at least this.
+NO_WORSE = 0.9
+
 
 def ratio(ours: float, theirs: float, more_is_better: bool) -> float:
     """How many times worse @ours is than @theirs: 1 is equal, 2 is half as good. x/0 is x itself, and 0/0 is 1."""

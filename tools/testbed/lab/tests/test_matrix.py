@@ -138,6 +138,33 @@ def test_worst_cell_and_median() -> None:
     assert told["worst"]["where"] == "barracuda-7200.11, linux, 64 tags, @1, seed 2"
 
 
+@pytest.mark.parametrize(("values", "counting"), [
+    ({"bfq": 11.0, "none": 90.0}, {"bfq"}), ({"bfq": 11.0, "none": 3.0}, {"bfq", "none"}),
+    ({"bfq": 30.0, "none": 90.0}, {"bfq"})])
+def test_baseline_counts_that_is_as_good_in_another_claim_or_else_the_best_in_it(
+    values: dict[str, float], counting: set[str]
+) -> None:
+    assert matrix.as_good(CLAIMS["idle-class-reads"], {"cfq": 10.0, **values}) == counting
+
+
+def test_baseline_that_starves_the_reads_is_no_measure_of_the_backup() -> None:
+    p99 = {"cfq": 10, "bfq": 11, "none": 90}
+    rates = {"cfq": 10, "bfq": 11, "none": 20}
+    of_server = process_result("server")
+    runs = [cell_result(config, 1, [
+        {**of_server, "latency_ns": {**of_server["latency_ns"], "p99": p99[config] * 1_000_000}},
+        process_result("backup", rates[config])]) for config in rates]
+    (cell,) = matrix.cells(CLAIMS["idle-class"], POINT, result_of(runs))
+    assert cell.baseline == "bfq" and cell.holds
+
+
+@pytest.mark.parametrize("name", [name for name, claim in CLAIMS.items() if claim.as_good_in])
+def test_both_claims_are_of_the_same_runs(name: str) -> None:
+    claim, other = CLAIMS[name], CLAIMS[CLAIMS[name].as_good_in or ""]
+    for key in ("scenario", "ours", "policy", "vary"):
+        assert getattr(other, key) == getattr(claim, key)
+
+
 SMALL = ["--on", "barracuda-7200.11", "--settings", "recommended", "--tags", "64", "--seeds", "1", "--duration", "4",
          "--quiet", "--json"]
 # 30 players, and 40 reads a second beside a backup, are too many for four seconds.
