@@ -98,6 +98,7 @@ class Result(TypedDict):
     disk: DiskResult
     seed: int
     duration_ns: int
+    digest: str  # Scenario.digest
     cells: list[CellResult]
     expect: list[Verdict]
 

@@ -372,6 +372,7 @@ class Scenario:
     expects: list[Expect]
     views: list[View]
     published: list[Published]
+    digest: str = field(default="", compare=False)  # of what the file says about runs
 
     @property
     def duration_ns(self) -> int:

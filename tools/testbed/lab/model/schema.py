@@ -6,9 +6,13 @@ Whatever is wrong with a file is found here, before anything runs, and reported 
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
 import re
+import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -158,10 +162,22 @@ def load(path: Path) -> Scenario:
     return parse(path, source)
 
 
+# Texts, and what is made of the results.
+NOT_OF_RUNS = frozenset({"title", "about", "source", "must_show", "differences", "expect", "view", "published"})
+
+
 def parse(path: Path, source: str) -> Scenario:
     """The scenario of a file's text."""
     raw, where = read(path.name, source)
-    return Checked(where.convert(raw, ScenarioKeys), where).scenario(path.stem)
+    scenario = Checked(where.convert(raw, ScenarioKeys), where).scenario(path.stem)
+    return replace(scenario, digest=digest_of(raw))
+
+
+def digest_of(raw: Mapping[str, Any]) -> str:
+    """Of all that runs depend on in a scenario file, and in that of the baselines."""
+    told = {key: value for key, value in raw.items() if key not in NOT_OF_RUNS}
+    others = tomllib.loads(baselines.FILE.read_text()) if raw.get("baselines") else {}
+    return hashlib.sha256(json.dumps([told, others], sort_keys=True).encode()).hexdigest()[:16]
 
 
 def depths(values: list[int]) -> tuple[int, ...]:

@@ -139,6 +139,7 @@ def assemble(plan: Plan, cells: list[CellResult], without_cfq: bool) -> Result:
         "disk": {"preset": plan.disk.name, "attributes": plan.disk.attributes | scenario.disk_set},
         "seed": plan.seed,
         "duration_ns": scenario.duration_ns,
+        "digest": scenario.digest,
         "cells": cells,
         "expect": [],
     }

@@ -128,6 +128,7 @@ def result_of(cells: list[CellResult]) -> Result:
         "disk": {"preset": "plain", "attributes": {}},
         "seed": 1,
         "duration_ns": 4_000_000_000,
+        "digest": "0123456789abcdef",
         "cells": cells,
         "expect": [],
     }

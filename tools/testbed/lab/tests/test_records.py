@@ -39,7 +39,7 @@ def result(misses: int = 0, rate: float = 1.23456789) -> Result:
 
 
 def recorded(folder: Path, made: Result, of: Scenario) -> Result:
-    figures.write(made, of, folder / "test.json")
+    figures.write({**made, "digest": of.digest}, of, folder / "test.json")
     return figures.load(folder / "test.json", of)
 
 
@@ -109,6 +109,9 @@ def test_record_of_another_version_of_the_scenario_is_an_error(tmp_path: Path) -
     figures.write(result(), scenario(), tmp_path / "test.json")
     other = schema.parse(Path("test.toml"), SCENARIO.replace("N = [1, 2]", "N = [1, 3]"))
     with pytest.raises(ToolError, match="of another version of test, which has no 'none depth1 N=2'"):
+        figures.load(tmp_path / "test.json", other)
+    other = schema.parse(Path("test.toml"), SCENARIO.replace("duration_s", "seed = 8\nduration_s", 1))
+    with pytest.raises(ToolError, match="of another version of test, with another load"):
         figures.load(tmp_path / "test.json", other)
     with pytest.raises(ToolError, match="No such file or directory; `lab record` writes it"):
         figures.load(tmp_path / "none.json", other)
