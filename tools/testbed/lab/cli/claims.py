@@ -43,7 +43,10 @@ ABOUT = """\
 Each claim is a scenario of the [evaluation](evaluation.md). A cell is a disk, the settings of its queue, its tags and
 queue depth (@1, @32), a seed and a variant of the scenario. In each cell cfq is compared with all baselines of
 [baselines.toml](../../tools/testbed/lab/baselines.toml), and the best of them counts. All cells are some 60,000 runs,
-or three days. With `--draw N` they are drawn at random, N for each claim."""
+or three days. With `--draw N` they are drawn at random, N for each claim.
+
+Tags are requests that a scheduler can choose from, as Linux sets them: 2 for a drive that takes one command at a time.
+There cfq asks the kernel for 64. With the recommended settings each scheduler has 64."""
 HUNT = BUILD / "lab" / "hunt"
 BATCH = 4  # loads of which all runs are known before the first is made
 

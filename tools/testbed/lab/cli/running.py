@@ -48,6 +48,8 @@ def cmd_run(args: argparse.Namespace) -> int:
         scenarios = [scenario.with_settings(args.settings) for scenario in scenarios]
     if args.fragmented:
         scenarios = [dataclasses.replace(scenario, fragmented=True) for scenario in scenarios]
+    if args.duration or args.disk or args.settings or args.fragmented or args.seed is not None:
+        scenarios = [dataclasses.replace(scenario, digest="") for scenario in scenarios]  # of no file's load
     plans = [
         make_plan(scenario, args.disks, args.scheduler, args.depth, args.seed, features, args.cell)
         for scenario in scenarios
@@ -122,6 +124,9 @@ def cmd_record(args: argparse.Namespace) -> int:
         if scenario is None or (args.scenario and named not in args.scenario):
             continue
         result = results.load_result(path)
+        if result.get("digest") != scenario.digest:
+            raise ToolError(f"{path}: of another load than {named} has now; `lab run {named}` makes it again",
+                            EXIT_USAGE)
         target = record_of(named)
         figures.write(result, scenario, target)
         again = figures.load(target, scenario)

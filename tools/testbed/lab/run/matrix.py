@@ -19,7 +19,7 @@ from ..model.disks import load_disk
 from ..model.reading import Labels, Names
 from ..model.results import Result
 from ..model.scenario import Group, Metric, Reduce, Scenario
-from ..model.settings import LEAST_NR_REQUESTS
+from ..model.settings import LEAST_NR_REQUESTS, recommended
 from . import metrics, scores
 
 FILE = Path(__file__).resolve().parents[1] / "matrix.toml"
@@ -108,6 +108,13 @@ def of_claim(points: Iterable[Point], scenario: Scenario) -> list[Point]:
     return list(dict.fromkeys(dataclasses.replace(point, seed=SEEDS[0]) for point in points))
 
 
+def as_set(point: Point) -> Point:
+    """With the recommended settings the tags are those of the rule."""
+    if point.settings != "recommended":
+        return point
+    return dataclasses.replace(point, tags=int(recommended()["nr_requests"]))
+
+
 def streams(attributes: dict[str, str]) -> tuple[int, int]:
     """How many large and small streams the rule of administrators.md admits on a disk."""
     disk = characteristics.compute(attributes)
@@ -178,12 +185,16 @@ def scenarios(claim: Claim, scenario: Scenario, points: Iterable[Point], disks: 
 
     A larger number has the cells of a smaller one, and more.
     """
-    there = [(point, at(claim, scenario, point, disks)) for point in of_claim(points, scenario)]
     if draw is None:
-        return there
-    alone = [(point, cell) for point, cells in there for cell in single(cells)]
+        return [(point, at(claim, scenario, point, disks))
+                for point in dict.fromkeys(as_set(point) for point in of_claim(points, scenario))]
+    alone = [(as_set(point), cell) for point in of_claim(points, scenario)
+             for cell in single(at(claim, scenario, point, disks))]
     Random(claim.name).shuffle(alone)
-    return alone[:draw]
+    different: dict[str, tuple[Point, Scenario]] = {}
+    for point, cell in alone:
+        different.setdefault(repr((point, cell.configs[0].depth, cell.vary)), (point, cell))
+    return list(different.values())[:draw]
 
 
 def values_of(claim: Claim, result: Result) -> dict[tuple[int, str], dict[str, float]]:

@@ -90,10 +90,10 @@ def test_cells_that_are_drawn_are_single_ones_and_those_of_a_smaller_number_rema
         return [(point.settings, point.tags, point.seed, *one.configs[0].depth,
                  tuple(label for values in one.vary.values() for label in values)) for point, one in there]
 
-    every = 3 * (1 + 2 + 2) * 3 * 4  # settings; queue depths of each number of tags; starts and N
+    every = (2 * (1 + 2 + 2) + 2) * 3 * 4  # queue depths of each number of tags, by settings; starts and N
     assert drawn(5) == drawn(9)[:5]
     assert len(set(drawn(10 * every))) == len(drawn(10 * every)) == every
-    assert len(matrix.scenarios(claim, players, points, DISKS)) == 3 * 3
+    assert len(matrix.scenarios(claim, players, points, DISKS)) == 2 * 3 + 1
 
 
 def test_settings_and_tags_are_of_each_scheduler_but_none() -> None:
