@@ -115,7 +115,7 @@ def page(claims: Mapping[str, matrix.Claim], folder: Path, only: str = "") -> st
     there = {name: [matrix.Cell(**cell) for cell in json.loads((folder / f"{name}.json").read_text())]
              for name in claims if (folder / f"{name}.json").is_file()}
     told = [matrix.summary(claims[name], cells) for name, cells in there.items() if cells]
-    parts = ["# Claims over settings, tags, queue depths, disks and seeds",
+    parts = ["# Claims at random points",
              ABOUT, f"Written by `{' '.join(['lab matrix', *only.split()])}`.",
              text.markdown(HEAD, rows_of(told), "lllll")]
     for name, cells in there.items():
