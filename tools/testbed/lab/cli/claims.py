@@ -103,11 +103,12 @@ def cmd_matrix(args: argparse.Namespace) -> int:
 
 
 def only_of(args: argparse.Namespace) -> str:
-    """The options that leave out cells or change the time of a run."""
+    """The claims, and the options that leave out cells or change the time of a run."""
     given = {"--on": args.on, "--settings": args.settings, "--tags": args.tags, "--seeds": args.seeds,
              "--draw": args.draw, "--cell": args.cell, "--duration": args.duration, "--scheduler": args.scheduler}
-    return " ".join(f"{name} {','.join(value) if isinstance(value, list) else value}"
-                    for name, value in given.items() if value)
+    options = [f"{name} {','.join(value) if isinstance(value, list) else value}" for name, value in given.items()
+               if value]
+    return " ".join([*(args.scenario or ["--all"]), *options])
 
 
 def page(claims: Mapping[str, matrix.Claim], folder: Path, only: str = "") -> str:
