@@ -43,8 +43,8 @@ def debugfs_files() -> set[str]:
 
 
 def counters() -> set[str]:
-    """The first words of what cfq_show_counters() prints, with %s filled in."""
-    body = cfq().split("static void cfq_show_counters(", 1)[1].split("\n}", 1)[0]
+    """The first words of what cfq_counters_show() prints, with %s filled in."""
+    body = cfq().split("static int cfq_counters_show(", 1)[1].split("\n}", 1)[0]
     found: set[str] = set()
     for word in re.findall(r"(\w+(?:%s)?) %llu", body.replace("\\n", " ")):
         kind = {"dispatched_%s": "CLASS", "expired_%s": "EXPIRE"}.get(word)
