@@ -616,6 +616,7 @@ def test_request_far_from_all_others_of_its_queue_is_served_when_it_expires(gues
     seen = run(guests, tmp_path, streams, ms=4000, settings=WRITEBACK, trace="notify queue")
     far = 4 * GIB // 512
     served = [m.time for m in seen.log if m.said.verb == "dispatch" and m.said.sector == far]
+    assert 1000 * MS < seen.inserted[far] < 1100 * MS
     # after those that expired before it, one in each slice of 4 ms: 25 of them at most
     assert 250 * MS <= served[0] - seen.inserted[far] < 350 * MS
     assert seen.log[-1].time > 3500 * MS  # the writer near the head goes on

@@ -15,7 +15,7 @@ class Transport:
 
     max_sectors_kb: int  # largest command, in KiB
     max_segments: int  # of memory, in a command
-    nr_requests: int  # under a scheduler: twice the host's commands, at most 256 (blk_mq_default_nr_requests())
+    nr_requests: int  # under a scheduler but cfq: blk_mq_default_nr_requests(), twice the host's commands
 
     @property
     def attributes(self) -> dict[str, str]:

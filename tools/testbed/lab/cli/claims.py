@@ -94,7 +94,7 @@ def cmd_matrix(args: argparse.Namespace) -> int:
         if not cells:
             continue  # failures are told below
         write_json(args.out / f"{name}.json", [dataclasses.asdict(cell) for cell in cells])
-    write_whole(args.page or args.out / "matrix.md", page(claims, args.out, only_of(args)))
+    write_whole(args.page or args.out / "matrix.md", page(claims, args.out, command_of(args)))
     print(json.dumps(summaries, indent=1) if args.json else shown(summaries))
     for failure in failures:
         print(f"lab: {failure}", file=sys.stderr)
@@ -102,22 +102,22 @@ def cmd_matrix(args: argparse.Namespace) -> int:
     return EXIT_FAILED if failures or (broken and args.strict) else 0
 
 
-def only_of(args: argparse.Namespace) -> str:
-    """The claims, and the options that leave out cells or change the time of a run."""
+def command_of(args: argparse.Namespace) -> str:
+    """The command, with the options that leave out cells or change the time of a run."""
     given = {"--on": args.on, "--settings": args.settings, "--tags": args.tags, "--seeds": args.seeds,
              "--draw": args.draw, "--cell": args.cell, "--duration": args.duration, "--scheduler": args.scheduler}
     options = [f"{name} {','.join(value) if isinstance(value, list) else value}" for name, value in given.items()
                if value]
-    return " ".join([*(args.scenario or ["--all"]), *options])
+    return " ".join(["lab matrix", *(args.scenario or ["--all"]), *options])
 
 
-def page(claims: Mapping[str, matrix.Claim], folder: Path, only: str = "") -> str:
+def page(claims: Mapping[str, matrix.Claim], folder: Path, command: str) -> str:
     """Of all claims whose cells are in a folder: worst and median beside the best baseline, and cells that fail."""
     there = {name: [matrix.Cell(**cell) for cell in json.loads((folder / f"{name}.json").read_text())]
              for name in claims if (folder / f"{name}.json").is_file()}
     told = [matrix.summary(claims[name], cells) for name, cells in there.items() if cells]
     parts = ["# Claims at random points",
-             ABOUT, f"Written by `{' '.join(['lab matrix', *only.split()])}`.",
+             ABOUT, f"Written by `{command}`.",
              text.markdown(HEAD, rows_of(told), "lllll")]
     for name, cells in there.items():
         failing = [[cell.where, *(with_unit(claims[name].metric, value) for value in (cell.ours, cell.theirs)),

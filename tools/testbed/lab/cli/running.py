@@ -38,7 +38,7 @@ from .options import (
 
 
 def cmd_run(args: argparse.Namespace) -> int:
-    scenarios = chosen_scenarios(args)
+    scenarios = of_files = chosen_scenarios(args)
     kernels, cache, features = kernels_and_cache(args, args.loadgen)
     if args.duration:
         scenarios = [dataclasses.replace(scenario, duration_s=args.duration) for scenario in scenarios]
@@ -46,12 +46,14 @@ def cmd_run(args: argparse.Namespace) -> int:
         scenarios = [dataclasses.replace(scenario, disk=args.disk) for scenario in scenarios]
     if args.settings:
         scenarios = [scenario.with_settings(args.settings) for scenario in scenarios]
+    if args.seed is not None:
+        scenarios = [dataclasses.replace(scenario, seed=args.seed) for scenario in scenarios]
     if args.fragmented:
         scenarios = [dataclasses.replace(scenario, fragmented=True) for scenario in scenarios]
-    if args.duration or args.disk or args.settings or args.fragmented or args.seed is not None:
-        scenarios = [dataclasses.replace(scenario, digest="") for scenario in scenarios]  # of no file's load
+    scenarios = [now if now == of_file else dataclasses.replace(now, digest="")  # the load of no file
+                 for now, of_file in zip(scenarios, of_files, strict=True)]
     plans = [
-        make_plan(scenario, args.disks, args.scheduler, args.depth, args.seed, features, args.cell)
+        make_plan(scenario, args.disks, args.scheduler, args.depth, scenario.seed, features, args.cell)
         for scenario in scenarios
     ]
     args.out.mkdir(parents=True, exist_ok=True)  # before the runs, not after them

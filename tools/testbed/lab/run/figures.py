@@ -122,7 +122,7 @@ def load(path: Path, scenario: Scenario) -> Result:
         record = json.loads(path.read_text())
         by_name = _cells(scenario, record["kernel"]["schedulers"])
         cells = [_cell(by_name[name], status, _dense(record, *values)) for name, status, *values in record["runs"]]
-        same_load = (record["digest"], record["duration_ns"]) == (scenario.digest, scenario.duration_ns)
+        digest = record["digest"]
     except OSError as error:
         raise ToolError(f"{path}: {error.strerror}; `lab record` writes it", EXIT_USAGE) from None
     except (ValueError, TypeError, IndexError) as error:
@@ -130,12 +130,12 @@ def load(path: Path, scenario: Scenario) -> Result:
     except KeyError as error:
         raise ToolError(f"{path}: of another version of {scenario.name}, which has no {error}; `lab run` and "
                         "`lab record` make it again", EXIT_USAGE) from None
-    if not same_load:
+    if digest != scenario.digest:
         raise ToolError(f"{path}: of another version of {scenario.name}, with another load; `lab run` and "
                         "`lab record` make it again", EXIT_USAGE)
     return {"schema": SCHEMA, "scenario": record["scenario"], "title": scenario.title, "kernel": record["kernel"],
             "disk": {"preset": record["disk"], "attributes": {}}, "seed": record["seed"],
-            "duration_ns": record["duration_ns"], "digest": record["digest"], "cells": cells, "expect": []}
+            "duration_ns": record["duration_ns"], "digest": digest, "cells": cells, "expect": []}
 
 
 def _cells(scenario: Scenario, schedulers: list[str]) -> dict[str, Cell]:

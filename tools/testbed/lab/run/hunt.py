@@ -293,14 +293,18 @@ def draw_load(seed: int, number: int, load_disk: Callable[[str], Disk]) -> Load:
 # --- as a scenario ------------------------------------------------------------------------------
 
 
+def _filled(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables that have something in them."""
+    return {key: table for key, table in tables.items() if table}
+
+
 def _config(keys: ConfigKeys, load: Load) -> dict[str, Any]:
     """A baseline as the file has it."""
     holders = reserved_by_group(load.groups)
     others = {group["cgroup"] for group in load.groups if "cgroup" in group} - holders.keys()
     tables = {"set": dict(keys.tunables), "queue": load.queue_of(keys.scheduler, keys.queue),
               "cgroup": baselines.control_groups(keys, holders, others)}
-    return {"name": keys.called, "scheduler": keys.scheduler,
-            **{key: table for key, table in tables.items() if table}}
+    return {"name": keys.called, "scheduler": keys.scheduler, **_filled(tables)}
 
 
 def text_of(load: Load, title: str, about: str = "", expects: Sequence[Mapping[str, Any]] = (),
@@ -310,7 +314,7 @@ def text_of(load: Load, title: str, about: str = "", expects: Sequence[Mapping[s
            "policy": "rt"}
     lines_of = reserved_by_group(load.groups)
     ours = {"name": OURS, "scheduler": OURS, "policy": "bw",
-            **{key: table for key, table in {"queue": load.queue_of(OURS, {}), "cgroup": lines_of}.items() if table}}
+            **_filled({"queue": load.queue_of(OURS, {}), "cgroup": lines_of})}
     configs = [ours, *(_config(keys, load) for keys in suited(load)
                        if only is None or keys.called in only)]
     lines = [f"{key} = {_value(value)}" for key, value in top.items()]

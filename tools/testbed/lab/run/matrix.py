@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -92,7 +93,8 @@ def depths(tags: int) -> tuple[int, ...]:
     return DEPTHS if tags >= LEAST_NR_REQUESTS else DEPTHS[:1]
 
 
-def load() -> dict[str, Claim]:
+@functools.cache
+def load() -> Mapping[str, Claim]:
     return {claim.name: claim for claim in reading.load(FILE, Keys).claim}
 
 
@@ -185,11 +187,10 @@ def scenarios(claim: Claim, scenario: Scenario, points: Iterable[Point], disks: 
 
     A larger number has the cells of a smaller one, and more.
     """
+    there = {point: as_set(point) for point in of_claim(points, scenario)}
     if draw is None:
-        return [(point, at(claim, scenario, point, disks))
-                for point in dict.fromkeys(as_set(point) for point in of_claim(points, scenario))]
-    alone = [(as_set(point), cell) for point in of_claim(points, scenario)
-             for cell in single(at(claim, scenario, point, disks))]
+        return [(point, at(claim, scenario, point, disks)) for point in dict.fromkeys(there.values())]
+    alone = [(known, cell) for point, known in there.items() for cell in single(at(claim, scenario, point, disks))]
     Random(claim.name).shuffle(alone)
     different: dict[str, tuple[Point, Scenario]] = {}
     for point, cell in alone:

@@ -197,6 +197,6 @@ def test_a_claim_that_does_not_hold_is_told(kernel: Path, tmp_path: Path, capsys
 def test_page_has_each_claim_and_the_cells_that_fail(tmp_path: Path) -> None:
     cells = [matrix.Cell("here", 3.0, "bfq", 0.0, 3.0, False), matrix.Cell("there", 0.0, "none", 0.0, 1.0, True)]
     (tmp_path / "players.json").write_text(json.dumps([dataclasses.asdict(cell) for cell in cells]))
-    told = claims.page(CLAIMS, tmp_path)
+    told = claims.page(CLAIMS, tmp_path, "lab matrix --all")
     assert "| players | 1 of 2 | 0, 0 under none | 3, 0 under bfq | here |" in told
     assert "1 of 2 cells fail." in told and "| here | 3 | 0 | bfq |" in told and "| there |" not in told
