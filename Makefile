@@ -32,7 +32,7 @@ endef
 ##@ Try
 
 try: setup-run venv ## run a scenario on the changed kernel, print what differs from the committed results (SCENARIO=NAME)
-	@[ -n "$(SCENARIO)" ] || { echo "make try: name a scenario: SCENARIO=players; \`tools/lab/lab list\` names them" >&2; exit 2; }
+	@[ -n "$(SCENARIO)" ] || { echo "make try: name a scenario: SCENARIO=players; \`tools/testbed/lab/lab list\` names them" >&2; exit 2; }
 	@$(QUEUE) uml
 	@tools/testbed/lab/lab try $(SCENARIO) -j$(or $(JOBS),2) $(TRY_ARGS)
 
@@ -58,7 +58,6 @@ help: ## show this text
 	@echo "  TRY_ARGS=...   for make try: see tools/testbed/lab/lab try --help"
 
 run: setup-run venv-run ## boot the patched kernel, run fio under each scheduler, players and a recorder with reservations
-	@$(QUEUE) kernel
 	@$(QUEUE) uml
 	@tools/testbed/demo/demo -j$(or $(JOBS),2)
 

@@ -71,9 +71,9 @@ def scenario(wanted: Wanted) -> Made:
         raise refuse(f"{taken[0].relative_to(wanted.root)} exists")
     path.write_text(filled(templates.SCENARIO, name=wanted.name))
     return Made([path], [
-        f"tools/lab/lab show {wanted.name}    # is it what you mean?",
-        f"tools/lab/lab run {wanted.name}     # after `make uml`",
-        f"tools/lab/lab record {wanted.name}  # then `make pages`, and add it to SHOWN in selftests/uml/test_ours.py",
+        f"tools/testbed/lab/lab show {wanted.name}    # is it what you mean?",
+        f"tools/testbed/lab/lab run {wanted.name}     # after `make uml`",
+        f"tools/testbed/lab/lab record {wanted.name}  # then `make pages`, and add it to SHOWN in selftests/uml/test_ours.py",
     ])
 
 

@@ -19,7 +19,7 @@ from tools.base.paths import ROOT
 SETUP = ROOT / "tools/dev/setup"
 EVERYWHERE = {"git", "gcc", "make", "flex", "bison", "bc", "perl", "ccache", "xz", "python3"}
 PROGRAMS = {
-    "run": {"qemu-system-x86_64", "fio", "mkfs.ext4"},
+    "run": {"fio", "mkfs.ext4"},
     "bench": {"qemu-system-x86_64", "pahole", "rsync", "bsdtar", "pkg-config"},
     "test": {"qemu-system-x86_64", "fio", "patch", "quilt", "sparse", "blktrace", "pkg-config", "setfacl", "ip",
              "mkfs.ext4", "mkfs.f2fs", "mkfs.xfs", "mkfs.btrfs", "chromium", "node", "npm", "pahole", "rsync",

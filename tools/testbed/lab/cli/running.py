@@ -130,6 +130,8 @@ def cmd_record(args: argparse.Namespace) -> int:
             raise ToolError(f"{path}: of another load than {named} has now; `lab run {named}` makes it again",
                             EXIT_USAGE)
         target = record_of(named)
+        if args.keep:
+            result = figures.with_kept(result, figures.load(target, scenario), scenario)
         figures.write(result, scenario, target)
         again = figures.load(target, scenario)
         lost = [a["says"] for a, b in zip(expect.evaluate(result, scenario), expect.evaluate(again, scenario),
@@ -191,4 +193,6 @@ def record_parser(commands: Commands) -> None:
     p.add_argument("scenario", nargs="*", help="as NAME or oldsched/NAME; it must have been run")
     p.add_argument("--all", action="store_true", help="all results that there are")
     p.add_argument("--results", type=Path, default=RESULTS, metavar="DIR", help="default: build/lab/results")
+    p.add_argument("--keep", action="store_true",
+                   help="keep the recorded runs that the results lack: those of other schedulers, when only cfq changed")
     p.set_defaults(function=cmd_record)

@@ -50,8 +50,8 @@ def asked(scenario: Scenario, cells: Iterable[CellResult]) -> list[Figure]:
             found[Figure(view.metric, tuple(view.groups), view.reduce)] = 1
         elif view.rows == "process":
             for cell in cells:
-                for process in cell["processes"]:
-                    found[Figure(view.metric, (), view.reduce, process["name"])] = 1
+                for process in processes_of(cell):
+                    found[Figure(view.metric, (), view.reduce, process)] = 1
         else:
             found |= {Figure(view.metric, (group.name,), view.reduce): 1 for group in scenario.groups}
     selects = [side for expect in scenario.expects for side in (expect.left, expect.right) if side.constant is None]
@@ -72,6 +72,8 @@ def rounded(value: float | None) -> float | int | None:
 
 def of_run(cell: CellResult, figures: Sequence[Figure], duration_ns: int) -> list[float | int | None]:
     """The values of a run; None where no process has such a figure."""
+    if "figures" in cell:
+        return [cell["figures"].get(one.key) for one in figures]
     return [rounded(metrics.of_cell(cell, one.metric, one.groups, one.how, duration_ns, one.process))
             if one.metric not in OPTIONAL or any(one.metric in process for process in _chosen(cell, one)) else None
             for one in figures]
@@ -114,6 +116,17 @@ def _dense(record: Any, which: int | None = None, *values: float) -> dict[str, f
 
 def write(result: Result, scenario: Scenario, path: Path) -> None:
     write_whole(path, compact(result, scenario))
+
+
+def with_kept(result: Result, kept: Result, scenario: Scenario) -> Result:
+    """@result, and of the runs that it lacks those that a record has kept; in the order of the scenario."""
+    place = {name: number for number, name in enumerate(_cells(scenario, kept["kernel"]["schedulers"]))}
+    cells = {cell["name"]: cell for cell in [*kept["cells"], *result["cells"]]}
+    if lacks := next((name for name in place if name not in cells), ""):
+        raise ToolError(f"neither the results of {scenario.name} nor its record have '{lacks}'; `lab run` makes it",
+                        EXIT_USAGE)
+    kernel = {**kept["kernel"], **result["kernel"], "schedulers": kept["kernel"]["schedulers"]}
+    return {**result, "kernel": cast(Any, kernel), "cells": sorted(cells.values(), key=lambda cell: place[cell["name"]])}
 
 
 def load(path: Path, scenario: Scenario) -> Result:

@@ -79,6 +79,24 @@ def test_record_is_the_same_for_the_same_result(tmp_path: Path) -> None:
     assert one == figures.compact(result(), scenario()) != figures.compact(result(1), scenario())
 
 
+def test_record_keeps_the_runs_of_other_schedulers(tmp_path: Path) -> None:
+    before = recorded(tmp_path, result(), scenario())
+    new = result(misses=3, rate=2)
+    new["cells"] = [cell for cell in new["cells"] if cell["scheduler"] == "none"]
+    merged = recorded(tmp_path, figures.with_kept(new, before, scenario()), scenario())
+    whole = recorded(tmp_path, result(misses=3, rate=2), scenario())
+    assert [cell["name"] for cell in merged["cells"]] == [cell["name"] for cell in before["cells"]]
+    for now, old, changed in zip(merged["cells"], before["cells"], whole["cells"], strict=True):
+        assert now["figures"] == (changed if now["scheduler"] == "none" else old)["figures"] != {}
+
+
+def test_record_keeps_no_run_that_it_does_not_have(tmp_path: Path) -> None:
+    before = recorded(tmp_path, result(), scenario())
+    before["cells"] = before["cells"][:3]
+    with pytest.raises(ToolError, match="neither the results of test nor its record have 'mq-deadline depth1 N=2'"):
+        figures.with_kept({**result(), "cells": []}, before, scenario())
+
+
 @pytest.mark.parametrize("misses", [0, 3])
 def test_record_gives_the_verdicts_and_tables_of_the_result(tmp_path: Path, misses: int) -> None:
     made, of = result(misses), scenario()
