@@ -57,7 +57,7 @@ help: ## show this text
 	@echo "  SCENARIO=A     for make try: a scenario, or several"
 	@echo "  TRY_ARGS=...   for make try: see tools/testbed/lab/lab try --help"
 
-run: setup-run venv-run ## boot the patched kernel, run fio under each scheduler, players and a recorder with reservations
+run: setup-run venv-run ## boot the patched kernel in virtual time, run players and a recorder with reservations
 	@$(QUEUE) uml
 	@tools/testbed/demo/demo -j$(or $(JOBS),2)
 

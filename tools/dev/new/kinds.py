@@ -73,7 +73,7 @@ def scenario(wanted: Wanted) -> Made:
     return Made([path], [
         f"tools/testbed/lab/lab show {wanted.name}    # is it what you mean?",
         f"tools/testbed/lab/lab run {wanted.name}     # after `make uml`",
-        f"tools/testbed/lab/lab record {wanted.name}  # then `make pages`, and add it to SHOWN in selftests/uml/test_ours.py",
+        f"tools/testbed/lab/lab record {wanted.name}  # then `make pages`; add it to SHOWN in test_ours.py",
     ])
 
 

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Boot the kernel, run fio and then players and a recorder under each I/O scheduler, and print the results as tables.
+"""Boot the kernel, run players and a recorder under each I/O scheduler, and print the results as tables.
 
-All run in User-Mode Linux with virtual time, so that their results do not depend on what else the machine does.
-
-fio runs on a null_blk disk: the modelled disk --disk, where the kernel has rotating disks, else one that completes
-each request after 1 ms. A process then reads with a reservation (class BW).
-
-Six players read 3 MiB once a second through the page cache, concurrent with two sequential readers of class BE. Under
-cfq each player has a reservation of 3 MiB/s with a deadline of one second; mq-deadline and bfq have them in class RT,
-the nearest that they have; none has no classes.
+They run in User-Mode Linux with virtual time, so that their results do not depend on what else the machine does. Six
+players read 3 MiB once a second through the page cache, concurrent with two sequential readers of class BE. Under cfq
+each player has a reservation of 3 MiB/s with a deadline of one second; mq-deadline and bfq have them in class RT, the
+nearest that they have; none has no classes.
 
 The recorder has 16 cameras on ext4 that append 4 Mbit/s each and sync every two seconds, beside a backup and a copy.
 Cameras and the others have a control group each. Under cfq the cameras have reserved twice what they write (io.bw),
 bfq has weights of 1,000 and 10.
+
+With --fio, fio runs before them in QEMU, on a null_blk disk: the modelled disk --disk, where the kernel has rotating
+disks, else one that completes each request after 1 ms. QEMU counts the guest's instructions as its clock. A process
+then reads with a reservation (class BW).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import argparse
 import json
 import shlex
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,14 +32,12 @@ from tools.base.paths import BUILD
 from tools.testbed import vm
 from tools.testbed.disk import presets
 from tools.testbed.lab.model import settings
-from tools.testbed.vm import uml
+from tools.testbed.vm import qemu, uml
 
 from . import results, virtual
 from .results import ran
 
 HERE = Path(__file__).resolve().parent
-FIO_LIMIT_S = 600  # of real time
-COMPLETE = "demo: fio is complete"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -49,13 +48,17 @@ def parser() -> argparse.ArgumentParser:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--fio", action="store_true", help="boot the kernel of `make kernel` in QEMU, too, and run fio")
     parser.add_argument("--schedulers", default="all", metavar="A,B", help="of fio (default: all of the kernel)")
-    parser.add_argument("--seconds", type=positive, default=20, metavar="S",
-                        help="virtual run time of the mixed jobs under each scheduler (default: %(default)s)")
+    parser.add_argument("--seconds", type=positive, default=6, metavar="S",
+                        help="run time of the mixed jobs under each scheduler (default: %(default)s)")
+    parser.add_argument("--flavour", default="plain", choices=["plain", "debug"],
+                        help="kernel that QEMU boots (default: %(default)s)")
+    parser.add_argument("--kernel", type=Path, metavar="BZIMAGE", help="another kernel that QEMU boots")
     parser.add_argument("--disk", default="barracuda-7200.11", metavar="PRESET",
                         help="preset of configs/disks (default: %(default)s); none: a disk without seeks")
-    parser.add_argument("--kernel", type=Path, default=uml.IMAGE, metavar="PATH",
-                        help="User-Mode Linux (default: build/uml/vmlinux)")
+    parser.add_argument("--uml", type=Path, default=uml.IMAGE, metavar="PATH",
+                        help="User-Mode Linux of players and recorder (default: build/uml/vmlinux)")
     parser.add_argument("-j", "--jobs", type=positive, default=1, metavar="N",
                         help="guests of User-Mode Linux that run at once (default: 1)")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
@@ -63,14 +66,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace) -> int:
     disk = None if args.disk == "none" else presets.load(args.disk)
-    guests = virtual.guests_of(args.kernel) if disk else ()
-    mixed, reserved, rotates = of_fio(args, disk)
+    guests = virtual.guests_of(args.uml) if disk else ()
+    mixed, reserved, rotates = in_qemu(args, disk) if args.fio else ({}, {}, True)
     tables = virtual.run(*guests, args.disk, args.jobs, args.json) if guests else {}
     if args.json:
         print(json.dumps({"schedulers": mixed, "reserved": reserved, **tables}))
         return 0
     print(f"\n{results.about_disk(disk, settings.recommended())}" if disk and rotates else "")
-    print(results.table(mixed))
+    if mixed:
+        print(results.table(mixed))
     if reserved:
         print(f"\nclass BW: of {sum(reserved.values())} requests with a reservation {reserved['missed']} missed their "
               "deadline")
@@ -80,25 +84,26 @@ def command(args: argparse.Namespace) -> int:
     return 0
 
 
-def of_fio(args: argparse.Namespace, disk: presets.Preset | None) -> tuple[results.Rows, dict[str, int], bool]:
+def in_qemu(args: argparse.Namespace, disk: presets.Preset | None) -> tuple[results.Rows, dict[str, int], bool]:
     """fio's results by scheduler, what became of requests with a reservation (empty without cfq), and whether the
     kernel has rotating disks."""
     vm.build_bwctl()
     words = ["bash", str(HERE / "guest.sh"), str(args.seconds), str(HERE), "-" if args.disk == "none" else args.disk,
              str(BUILD / "bwctl/bwctl"),
              " ".join(f"{name}={value}" for name, value in settings.recommended().items()), *args.schedulers.split(",")]
-    print("demo: booting the kernel, then running fio under each scheduler", file=sys.stderr, flush=True)
-    with uml.scratch() as work:
-        console = uml.run_commands(f"mount -t debugfs debugfs /sys/kernel/debug; {shlex.join(words)} && echo {shlex.quote(COMPLETE)}",
-                                   work, args.kernel, FIO_LIMIT_S)
-        if COMPLETE not in (lines := console.split("\n")):
-            raise ToolError(f"fio did not come to its end: {[line for line in lines if line.strip()][-1]}")
+    with tempfile.TemporaryDirectory(prefix="fio-") as work:
+        print("demo: booting the kernel, then running fio under each scheduler", file=sys.stderr, flush=True)
+        result = vm.run(shlex.join(words), flavour=args.flavour, kernel=args.kernel, timeout=300 + 60 * args.seconds,
+                        out=Path(work), append=["null_blk.nr_devices=0"], live=not args.json, cpus=1, qemu=qemu.ICOUNT,
+                        kvm=False)
+        if not result.ok:
+            raise ToolError(result.why())
         try:
-            mixed = results.load(work, ran(console, "run: "))
-            rotates = bool(ran(console, results.ROTATING))
+            mixed = results.load(Path(work), ran(result.stdout, "run: "))
+            rotates = bool(ran(result.stdout, results.ROTATING))
             if disk and rotates:
                 results.add_expected(mixed, disk)
-            counters = work / "counters"
+            counters = Path(work) / "counters"
             reserved = results.served(counters.read_text()) if counters.is_file() else {}
         except (ValueError, KeyError) as error:
             raise ToolError(str(error)) from None

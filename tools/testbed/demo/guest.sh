@@ -38,14 +38,14 @@ for scheduler in "${list[@]}"; do
 	use "$scheduler"
 	echo "run: $scheduler"
 	FIO_DEVICE=/dev/table FIO_SECONDS=$seconds fio --output-format=json \
-		--output="$OUT/$scheduler.json" "$jobs/mixed.fio"
+		--output="$VM_OUT/$scheduler.json" "$jobs/mixed.fio"
 done
 
 # The class works: reads with a reservation are counted as such.
 if grep -qw cfq "$queue/scheduler"; then
 	use cfq
 	"$bwctl" run --quiet --rate 3M --delay 1000ms -- dd if=/dev/table of=/dev/null bs=3M count=4 iflag=direct 2> /dev/null
-	cat /sys/kernel/debug/block/table/sched/counters > "$OUT/counters"
+	cat /sys/kernel/debug/block/table/sched/counters > "$VM_OUT/counters"
 fi
 echo 0 > "$disk/power"
 rmdir "$disk"

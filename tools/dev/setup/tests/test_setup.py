@@ -19,7 +19,7 @@ from tools.base.paths import ROOT
 SETUP = ROOT / "tools/dev/setup"
 EVERYWHERE = {"git", "gcc", "make", "flex", "bison", "bc", "perl", "ccache", "xz", "python3"}
 PROGRAMS = {
-    "run": {"fio", "mkfs.ext4"},
+    "run": {"mkfs.ext4"},
     "bench": {"qemu-system-x86_64", "pahole", "rsync", "bsdtar", "pkg-config"},
     "test": {"qemu-system-x86_64", "fio", "patch", "quilt", "sparse", "blktrace", "pkg-config", "setfacl", "ip",
              "mkfs.ext4", "mkfs.f2fs", "mkfs.xfs", "mkfs.btrfs", "chromium", "node", "npm", "pahole", "rsync",
@@ -60,7 +60,7 @@ def test_a_purpose_wants_its_programs_and_no_others(tmp_path: Path, purpose: str
 @pytest.mark.parametrize(("purpose", "without", "named"), [
     ("deb", {"dh_builddeb", "depmod"}, "debhelper kmod"), ("test", {"node", "npm", "chromium"}, "chromium nodejs npm"),
     ("test", {"docker"}, "docker-cli"), ("test", {"docker", "dockerd"}, "docker.io"),
-    ("run", {"fio"}, "fio"), ("bench", {"pahole"}, "dwarves"), ("run", {"git"}, "git")])
+    ("run", {"mkfs.ext4"}, "e2fsprogs"), ("bench", {"pahole"}, "dwarves"), ("run", {"git"}, "git")])
 def test_what_is_missing_is_named_in_one_line(tmp_path: Path, purpose: str, without: set[str], named: str) -> None:
     done = setup(tmp_path, (EVERYWHERE | PROGRAMS[purpose]) - without, purpose)
     assert done.returncode == 1

@@ -194,5 +194,5 @@ def record_parser(commands: Commands) -> None:
     p.add_argument("--all", action="store_true", help="all results that there are")
     p.add_argument("--results", type=Path, default=RESULTS, metavar="DIR", help="default: build/lab/results")
     p.add_argument("--keep", action="store_true",
-                   help="keep the recorded runs that the results lack: those of other schedulers, when only cfq changed")
+                   help="keep recorded runs that the results lack: those of other schedulers, when only cfq changed")
     p.set_defaults(function=cmd_record)

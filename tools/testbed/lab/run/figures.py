@@ -126,7 +126,8 @@ def with_kept(result: Result, kept: Result, scenario: Scenario) -> Result:
         raise ToolError(f"neither the results of {scenario.name} nor its record have '{lacks}'; `lab run` makes it",
                         EXIT_USAGE)
     kernel = {**kept["kernel"], **result["kernel"], "schedulers": kept["kernel"]["schedulers"]}
-    return {**result, "kernel": cast(Any, kernel), "cells": sorted(cells.values(), key=lambda cell: place[cell["name"]])}
+    in_order = sorted(cells.values(), key=lambda cell: place[cell["name"]])
+    return {**result, "kernel": cast(Any, kernel), "cells": in_order}
 
 
 def load(path: Path, scenario: Scenario) -> Result:

@@ -15,7 +15,7 @@ from tools.testbed.lab.tests.conftest import LAB
 def test_page_is_what_lab_keys_prints(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["keys"]) == 0
     printed = capsys.readouterr().out
-    assert (LAB / "scenarios.md").read_text() == printed, "`tools/testbed/lab/lab keys > tools/testbed/lab/scenarios.md`"
+    assert (LAB / "scenarios.md").read_text() == printed, "`lab keys > tools/testbed/lab/scenarios.md`"
     assert "Generated" in printed.splitlines()[0]
 
 
