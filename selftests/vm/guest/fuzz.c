@@ -64,10 +64,13 @@ struct attr {
 /* Documentation/block/cfq-iosched.rst, "Tunables" */
 static struct attr tunables[] = {
 	FILE_OF("slice_sync_ms", DECIMAL, 1, 10000),
+	FILE_OF("slice_async_rq", DECIMAL, 1, 1000),
 	FILE_OF("slice_idle_us", DECIMAL, 0, 1000000),
 	FILE_OF("prio_aging_ms", DECIMAL, 100, 1000000),
 	FILE_OF("bw_bucket_ms", DECIMAL, 10, 10000),
+	FILE_OF("bw_seek_kb", DECIMAL, 0, 1024),
 	FILE_OF("bw_share_percent", DECIMAL, 10, 100),
+	FILE_OF("bw_depth", DECIMAL, 0, 1),
 	FILE_OF("bw_delays_ms", LIST, 1, DELAY_MAX_MS, .least = 8, .most = 8),
 };
 

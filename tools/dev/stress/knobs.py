@@ -20,10 +20,13 @@ OF_COMING = (*SCHEDULERS, "kyber")
 # the disk.
 CFQ: dict[str, list[str]] = {
     "slice_sync_ms": ["100", "1..300"],
+    "slice_async_rq": ["1..1000"],
     "slice_idle_us": ["0", "8000", "0..30000"],
     "prio_aging_ms": ["100..500"],
     "bw_bucket_ms": ["10..10000"],
+    "bw_seek_kb": ["0..1024"],
     "bw_share_percent": ["10..100"],
+    "bw_depth": ["0..1"],
     "bw_delays_ms": ["25 50 100 200 500 800 1000 2000", "1 2 3 4 5 6 7 8",
                      "100000 1 100000 1 100000 1 100000 1"],
 }

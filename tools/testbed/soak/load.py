@@ -27,10 +27,13 @@ DRIVES = (
 # Values to draw for queue/iosched/NAME; the first is the default.
 TUNABLES: dict[str, list[str]] = {
     "slice_sync_ms": ["100", "1", "10", "40", "150"],
+    "slice_async_rq": ["2", "1", "8", "100"],
     "slice_idle_us": ["8000", "0", "1000", "20000"],
     "prio_aging_ms": ["500", "100", "250"],
     "bw_bucket_ms": ["3000", "10", "200", "5000"],
+    "bw_seek_kb": ["64", "0", "1024"],
     "bw_share_percent": ["95", "10", "100"],
+    "bw_depth": ["1", "0"],
     "bw_delays_ms": ["25 50 100 200 500 800 1000 2000", "1 2 3 4 5 6 7 8", "100 1 1000 1 5000 1 30 1"],
 }
 

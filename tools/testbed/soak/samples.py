@@ -31,7 +31,7 @@ class Queue:
     in_drive: int
     refs: int
     active: bool
-    service_us: int | None
+    service_in_us: int | None
 
     @property
     def key(self) -> tuple[int, bool, str, int]:
@@ -108,8 +108,8 @@ class Sample:
 
 QUEUE = re.compile(
     r"pid (\d+) (sync|async) class (\S+) level (\d+) queued (\d+) in_drive (\d+) refs (\d+)"
-    r"(?:( active) slice_left_us \d+ dispatched \d+| busy service_us (\d+))?"
-    r" lag_us -?\d+ think_us \d+ seek_sectors \d+(?: seeky)?"
+    r"(?:( active) slice_left_us \d+ dispatched \d+| busy service_in_us (-?\d+))?"
+    r" residual_us \d+ think_us \d+ seek_sectors \d+(?: seeky)?"
 )
 STATE = re.compile(r"queued (\d+) in_drive (\d+) drive_depth (\d+) head \d+")
 SORT = re.compile(r"sector (\d+) pid (\d+) tokens -?\d+ deadline_us (-?\d+)")
@@ -147,7 +147,7 @@ def parse_queue(line: str) -> Queue:
         in_drive=int(in_drive),
         refs=int(refs),
         active=bool(active),
-        service_us=int(service) if service else None,
+        service_in_us=int(service) if service else None,
     )
 
 

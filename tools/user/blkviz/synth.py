@@ -197,7 +197,7 @@ class Disk:
             self.now += self.random.randrange(1_000_000, 8_000_000)
         why = "time" if self.now >= end else self.random.choice(("empty", "idle", "preempt"))
         left = max(0, end - self.now) // 1000
-        self.cfq(player, mode, f"slice end {why} dispatched {dispatched} lag_us {left}")
+        self.cfq(player, mode, f"slice end {why} dispatched {dispatched} residual_us {left}")
 
     def operation(self, player: Player, mode: str) -> int:
         """Simulate one system call. Returns the number of its requests."""

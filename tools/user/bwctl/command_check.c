@@ -140,7 +140,7 @@ static bool check_scheduler(struct report *report, const char *disk)
 static const char *missing_tunable(const char *disk)
 {
 	static const char *const names[] = {
-		"bw_delays_ms", "bw_bucket_ms", "bw_share_percent"
+		"bw_delays_ms", "bw_bucket_ms", "bw_seek_kb", "bw_share_percent", "bw_depth"
 	};
 	char file[64], text[LINE_SIZE];
 
@@ -199,7 +199,7 @@ static bool check_rotation(struct report *report, const char *disk)
 static void check_depth(struct report *report, const char *disk, bool rotating)
 {
 	char found[LINE_SIZE], advice[LINE_SIZE];
-	uint64_t depth, bucket_ms;
+	uint64_t depth, kept_short;
 
 	if (!disk_read_number(disk, "device/queue_depth", &depth)) {
 		result(report, OK, "drive", disk, "queue depth unknown", NULL);
@@ -207,13 +207,18 @@ static void check_depth(struct report *report, const char *disk, bool rotating)
 	}
 	put_text(found, sizeof(found), "queue depth %llu", (unsigned long long)depth);
 	if (!rotating || depth <= 1 ||
-	    !disk_read_number(disk, "queue/iosched/bw_bucket_ms", &bucket_ms)) {
+	    !disk_read_number(disk, "queue/iosched/bw_depth", &kept_short)) {
 		result(report, OK, "drive", disk, found, NULL);
 		return;
 	}
-	put_text(advice, sizeof(advice),
-		 "cfq keeps this queue short for reservations; for strict deadlines, echo 1 > /sys/block/%s/device/queue_depth",
-		 disk);
+	if (kept_short)
+		put_text(advice, sizeof(advice),
+			 "cfq keeps this queue short for reservations (bw_depth); for strict deadlines, echo 1 > /sys/block/%s/device/queue_depth",
+			 disk);
+	else
+		put_text(advice, sizeof(advice),
+			 "up to %llu queued requests may delay one with a deadline; echo 1 > /sys/block/%s/queue/iosched/bw_depth",
+			 (unsigned long long)depth, disk);
 	result(report, OK, "drive", disk, found, advice);
 }
 

@@ -124,7 +124,9 @@ static void gather_device(struct view *view, const char *name)
 		return;
 	device->has_delays = !disk_delays_ms(name, device->delays_ms);
 	read_tunable(device, "queue/iosched/bw_bucket_ms", device->bucket_ms);
+	read_tunable(device, "queue/iosched/bw_seek_kb", device->seek_kb);
 	read_tunable(device, "queue/iosched/bw_share_percent", device->share_percent);
+	read_tunable(device, "queue/iosched/bw_depth", device->depth);
 	read_reservations(name, &device->reservations);
 	read_counters(name, &device->counters);
 	note_missing(view, device);

@@ -116,7 +116,9 @@ static void print_device_head(const struct device *device)
 		printf(", delays %s ms", delays);
 	}
 	print_tunable("bucket", device->bucket_ms, " ms");
+	print_tunable("seek", device->seek_kb, " KiB");
 	print_tunable("share", device->share_percent, " %");
+	print_tunable("depth", device->depth, "");
 	if (!device->cfq)
 		printf(", no reservations (bwctl check %s)", device->name);
 	putchar('\n');
@@ -327,7 +329,9 @@ static void json_device(const struct device *device)
 		json_bool("rotational", device->rotational);
 	json_delays(device);
 	json_tunable("bucket_ms", device->bucket_ms);
+	json_tunable("seek_kb", device->seek_kb);
 	json_tunable("share_percent", device->share_percent);
+	json_tunable("depth", device->depth);
 	json_reservations(device);
 	json_counters(device);
 	json_end_object();

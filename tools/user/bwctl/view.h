@@ -34,7 +34,9 @@ struct device {
 	unsigned int delays_ms[IOPRIO_BW_NR_DELAYS];
 	/* tunables; empty if there is no such file */
 	char bucket_ms[TUNABLE_SIZE];
+	char seek_kb[TUNABLE_SIZE];
 	char share_percent[TUNABLE_SIZE];
+	char depth[TUNABLE_SIZE];
 	struct reservations reservations;
 	struct counters counters;
 };

@@ -186,10 +186,12 @@ scenario_streams_come_and_go_while_everything_changes()
 	load disk
 	streams disk 4
 	for ((i = 0; i < $(amount 4 1); i++)); do
-		for word in "bw_bucket_ms 10" "bw_share_percent 10" "bw_share_percent 100" \
+		for word in "bw_seek_kb 0" "bw_bucket_ms 10" "bw_share_percent 10" \
+			    "bw_depth 0" "bw_seek_kb 1024" "bw_share_percent 100" \
 			    "bw_delays_ms 1 2 3 4 5 6 7 8" "bw_bucket_ms 10000" \
 			    "bw_delays_ms 25 50 100 200 500 800 1000 2000" \
-			    "bw_bucket_ms 3000" "bw_share_percent 95"; do
+			    "bw_seek_kb 64" "bw_depth 1" "bw_bucket_ms 3000" \
+			    "bw_share_percent 95"; do
 			echo "${word#* }" > "/sys/block/disk/queue/iosched/${word%% *}" ||
 				fail "$word is not taken"
 			cat "$DEBUG"/block/disk/sched/* > /dev/null ||

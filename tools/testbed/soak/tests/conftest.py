@@ -37,7 +37,7 @@ fallback 0
 bw_deadlines_met 3
 bw_deadlines_missed 1
 @state
-pid 27 sync class BE level 3 queued 0 in_drive 1 refs 3 active slice_left_us 80016 dispatched 47 lag_us 0 \
+pid 27 sync class BE level 3 queued 0 in_drive 1 refs 3 active slice_left_us 80016 dispatched 47 residual_us 0 \
 think_us 1 seek_sectors 0
 queued 6 in_drive 1 drive_depth 4 head 135044992
 hold yes waiting no
@@ -46,25 +46,25 @@ busy BW 2
 busy BE 3
 busy idle 0
 @queues
-pid 30 sync class BE level 5 queued 1 in_drive 0 refs 2 busy service_us 59650 lag_us 0 think_us 1599 \
+pid 30 sync class BE level 5 queued 1 in_drive 0 refs 2 busy service_in_us 59650 residual_us 0 think_us 1599 \
 seek_sectors 0
-pid 27 sync class BE level 3 queued 0 in_drive 1 refs 3 active slice_left_us 80016 dispatched 47 lag_us 0 \
+pid 27 sync class BE level 3 queued 0 in_drive 1 refs 3 active slice_left_us 80016 dispatched 47 residual_us 0 \
 think_us 1 seek_sectors 0
-pid 28 sync class BW level 4 queued 0 in_drive 0 refs 1 lag_us 0 think_us 0 seek_sectors 0
-pid 29 sync class BW level 4 queued 1 in_drive 0 refs 2 busy service_us 300411 lag_us 0 think_us 4000 \
+pid 28 sync class BW level 4 queued 0 in_drive 0 refs 1 residual_us 0 think_us 0 seek_sectors 0
+pid 29 sync class BW level 4 queued 1 in_drive 0 refs 2 busy service_in_us 300411 residual_us 0 think_us 4000 \
 seek_sectors 0
-pid 31 sync class BW level 4 queued 2 in_drive 0 refs 2 busy service_us 30000 lag_us 0 think_us 0 \
+pid 31 sync class BW level 4 queued 2 in_drive 0 refs 2 busy service_in_us 30000 residual_us 0 think_us 0 \
 seek_sectors 9881 seeky
-pid 0 async class BE level 4 queued 2 in_drive 0 refs 3 busy service_us 267567 lag_us 0 think_us 0 \
+pid 0 async class BE level 4 queued 2 in_drive 0 refs 3 busy service_in_us 267567 residual_us 0 think_us 0 \
 seek_sectors 0
 @service_tree
-pid 31 sync class BW level 4 queued 2 in_drive 0 refs 2 busy service_us 30000 lag_us 0 think_us 0 \
+pid 31 sync class BW level 4 queued 2 in_drive 0 refs 2 busy service_in_us 30000 residual_us 0 think_us 0 \
 seek_sectors 9881 seeky
-pid 29 sync class BW level 4 queued 1 in_drive 0 refs 2 busy service_us 300411 lag_us 0 think_us 4000 \
+pid 29 sync class BW level 4 queued 1 in_drive 0 refs 2 busy service_in_us 300411 residual_us 0 think_us 4000 \
 seek_sectors 0
-pid 30 sync class BE level 5 queued 1 in_drive 0 refs 2 busy service_us 59650 lag_us 0 think_us 1599 \
+pid 30 sync class BE level 5 queued 1 in_drive 0 refs 2 busy service_in_us 59650 residual_us 0 think_us 1599 \
 seek_sectors 0
-pid 0 async class BE level 4 queued 2 in_drive 0 refs 3 busy service_us 267567 lag_us 0 think_us 0 \
+pid 0 async class BE level 4 queued 2 in_drive 0 refs 3 busy service_in_us 267567 residual_us 0 think_us 0 \
 seek_sectors 0
 @sort_tree
 sector 1024 pid 29 tokens 373614 deadline_us 20411

@@ -313,7 +313,7 @@ def test_every_end_of_a_slice_is_known() -> None:
     writer = synth.Writer()
     for number, why in enumerate(messages.EXPIRED[1:]):
         writer.message(100 * number, "cfq 7S BW2 slice start length_us 100000 queued 1")
-        writer.message(100 * number + 50, f"cfq 7S BW2 slice end {why} dispatched 3 lag_us 0")
+        writer.message(100 * number + 50, f"cfq 7S BW2 slice end {why} dispatched 3 residual_us 0")
     slices = built(writer).slices
     assert [messages.EXPIRED[why] for why in slices.why] == list(messages.EXPIRED[1:])
     assert set(slices.dispatched.tolist()) == {3}
@@ -339,7 +339,7 @@ def test_slices_and_what_cfq_tells_of_them() -> None:
     writer.event(150, COMPLETE, 8, 4096, pid=7)
     writer.message(160, "cfq 7S BW2 idle window_us 8000 think_us 1 seek 0")
     writer.message(200, "cfq 7S BW2 preempted by 9 RT0")
-    writer.message(201, "cfq 7S BW2 slice end preempt dispatched 1 lag_us 5")
+    writer.message(201, "cfq 7S BW2 slice end preempt dispatched 1 residual_us 5")
     writer.message(210, "cfq 9S RT0 slice start length_us 1 queued 1")
     writer.event(300, QUEUE, 800, 4096)
     found = built(writer)
@@ -416,7 +416,7 @@ def test_a_played_reservation_is_known_by_its_messages() -> None:
 def test_the_end_of_a_slice_that_began_before_the_trace() -> None:
     writer = synth.Writer()
     writer.event(5, QUEUE, 8, 4096)
-    writer.message(50, "cfq 7S BE4 slice end time dispatched 9 lag_us 0")
+    writer.message(50, "cfq 7S BE4 slice end time dispatched 9 residual_us 0")
     slices = built(writer).slices
     assert (slices.start.tolist(), slices.end.tolist(), slices.dispatched.tolist()) == \
         ([5], [50], [9])

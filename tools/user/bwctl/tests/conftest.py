@@ -126,7 +126,8 @@ class World:
         if bw if bw is not None else "[cfq]" in (scheduler or ""):
             listed = delays if isinstance(delays, str) else " ".join(map(str, delays))
             files |= {"queue/iosched/bw_delays_ms": listed, "queue/iosched/bw_bucket_ms": "3000",
-                      "queue/iosched/bw_share_percent": "95"}
+                      "queue/iosched/bw_seek_kb": "64", "queue/iosched/bw_share_percent": "95",
+                      "queue/iosched/bw_depth": "1"}
         for file, text in files.items():
             if text is not None:
                 (folder / file).write_text(text + "\n")

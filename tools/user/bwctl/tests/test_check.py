@@ -98,7 +98,7 @@ def test_device_without_a_queue(world: World) -> None:
     assert (check["status"], check["found"]) == ("no", "has no queue/scheduler: No such file or directory")
 
 
-@pytest.mark.parametrize("name", ["bw_delays_ms", "bw_bucket_ms", "bw_share_percent"])
+@pytest.mark.parametrize("name", ["bw_delays_ms", "bw_bucket_ms", "bw_seek_kb", "bw_share_percent", "bw_depth"])
 def test_tunable_that_is_missing(world: World, name: str) -> None:
     folder = world.disk("sda")
     (folder / "queue/iosched" / name).unlink()
@@ -139,8 +139,17 @@ def test_drive(world: World, rotational: str, depth: str | None, found: str, adv
     assert (check["status"], check["found"]) == ("ok", found)
     assert (check["advice"] is not None) == advised
     if advised:
-        assert "cfq keeps this queue short for reservations" in check["advice"]
+        assert "cfq keeps this queue short for reservations (bw_depth)" in check["advice"]
         assert "echo 1 > /sys/block/sda/device/queue_depth" in check["advice"]
+
+
+def test_drive_whose_queue_is_not_kept_short(world: World) -> None:
+    folder = world.disk("sda", depth="32")
+    (folder / "queue/iosched/bw_depth").write_text("0\n")
+    check = checks(world, "sda")["drive"]
+    assert check["status"] == "ok"
+    assert check["advice"] == ("up to 32 queued requests may delay one with a deadline; "
+                               "echo 1 > /sys/block/sda/queue/iosched/bw_depth")
 
 
 def test_drive_without_the_class_is_not_advised_on(world: World) -> None:

@@ -127,7 +127,7 @@ def test_device_shows_tunables_reservations_and_counters(world: World) -> None:
     assert (result.code, result.err) == (0, "")
     head, counters, titles, row = result.out.splitlines()
     assert head == ("sda: cfq, rotating, delays 25 50 100 200 500 800 1000 2000 ms, bucket 3000 ms, "
-                    "share 95 %")
+                    "seek 64 KiB, share 95 %, depth 1")
     assert counters.split() == ["reservations", "1", "deadlines_missed", "3"]
     assert titles.split() == ["THREAD", "RATE", "DELAY", "TOKENS", "WITHIN", "OVER", "MET", "MISSED", "SLACK",
                               "COMMAND"]
@@ -153,7 +153,7 @@ def test_device_json(world: World) -> None:
     assert world.run("show", "--json", "sda").json == {
         "processes": [], "missing": None, "devices": [{
             "name": "sda", "scheduler": "cfq", "rotational": False, "delays_ms": DEFAULT_DELAYS, "bucket_ms": 3000,
-            "share_percent": 95,
+            "seek_kb": 64, "share_percent": 95, "depth": 1,
             "reservations": [{
                 "pid": pid, "cgroup": None, "rate": 3145728, "delay_ms": 200, "bucket": 3145728, "tokens": tokens,
                 "bytes_in": 123456, "bytes_over": 7, "met": 12, "missed": 3, "slack": [0, 0, 1, 1, 2, 2, 3, 3],
