@@ -65,6 +65,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def command(args: argparse.Namespace) -> int:
+    if args.disk == "none" and not args.fio:
+        raise ToolError("--disk none: players and recorder need a disk; name one, or add --fio", cli.EXIT_USAGE)
     disk = None if args.disk == "none" else presets.load(args.disk)
     guests = virtual.guests_of(args.uml) if disk else ()
     mixed, reserved, rotates = in_qemu(args, disk) if args.fio else ({}, {}, True)

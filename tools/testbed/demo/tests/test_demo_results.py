@@ -14,7 +14,7 @@ import pytest
 
 from tools.base.cli import ToolError
 from tools.base.paths import TOOLS
-from tools.testbed.demo import results, virtual
+from tools.testbed.demo import cli, results, virtual
 from tools.testbed.disk import presets
 from tools.testbed.lab.model.results import CellResult
 from tools.testbed.lab.tests.conftest import cell_result, process_result
@@ -196,3 +196,8 @@ def test_it_needs_no_package_of_python_but_msgspec(tmp_path: Path) -> None:
     done = subprocess.run([TOOLS / "testbed/demo/demo", "--help"], env={**os.environ, "PYTHONPATH": str(tmp_path)},
                           check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_without_a_modelled_disk_there_is_nothing_to_run_but_fio(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--disk", "none"]) == 2
+    assert "name one, or add --fio" in capsys.readouterr().err

@@ -119,9 +119,14 @@ def write(result: Result, scenario: Scenario, path: Path) -> None:
 
 
 def with_kept(result: Result, kept: Result, scenario: Scenario) -> Result:
-    """@result, and of the runs that it lacks those that a record has kept; in the order of the scenario."""
+    """@result, and the runs that a record has kept of schedulers that it has none of; in the order of the scenario.
+
+    Raises ToolError if a run is in neither: of a scheduler that was run again all runs are.
+    """
     place = {name: number for number, name in enumerate(_cells(scenario, kept["kernel"]["schedulers"]))}
-    cells = {cell["name"]: cell for cell in [*kept["cells"], *result["cells"]]}
+    again = {cell["scheduler"] for cell in result["cells"]}
+    others = [cell for cell in kept["cells"] if cell["scheduler"] not in again]
+    cells = {cell["name"]: cell for cell in [*others, *result["cells"]]}
     if lacks := next((name for name in place if name not in cells), ""):
         raise ToolError(f"neither the results of {scenario.name} nor its record have '{lacks}'; `lab run` makes it",
                         EXIT_USAGE)

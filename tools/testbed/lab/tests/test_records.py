@@ -97,6 +97,14 @@ def test_record_keeps_no_run_that_it_does_not_have(tmp_path: Path) -> None:
         figures.with_kept({**result(), "cells": []}, before, scenario())
 
 
+def test_record_keeps_no_run_of_a_scheduler_that_was_run_again(tmp_path: Path) -> None:
+    before = recorded(tmp_path, result(), scenario())
+    new = result(misses=3)
+    new["cells"] = new["cells"][:1]
+    with pytest.raises(ToolError, match="neither the results of test nor its record have 'none depth1 N=2'"):
+        figures.with_kept(new, before, scenario())
+
+
 @pytest.mark.parametrize("misses", [0, 3])
 def test_record_gives_the_verdicts_and_tables_of_the_result(tmp_path: Path, misses: int) -> None:
     made, of = result(misses), scenario()
