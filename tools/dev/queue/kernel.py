@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,6 +74,10 @@ FLAVOURS = {
     "um-gcov": Flavour("um-gcov", "um", "uml-gcov", ("base", "um", "kunit", "um-gcov"), "linux",
                        "linux", 1400, (*NOT_INLINED, WITH_DUMP)),
 }
+
+# Of these each has most objects of the others: once preprocessed, they are the same. For any other flavour ccache
+# does not preprocess a file before it is compiled: a miss costs a fifth less then.
+ALIKE = ("um", "um-kunit", "um-oldsched", "um-oldsched-kunit")
 
 # The folder of a flavour's modules, within its build folder.
 MODULE = "project-modules"
@@ -213,7 +217,7 @@ def build(project: Project, name: str, linux: Path | None = None, folder: str | 
         if WITH_DUMP in flavour.arguments:
             run(["gcc", "-O1", "-c", project.root / "tools/dev/coverage/dump.c", "-o", out / DUMP])
         make(project, folder, [*make_args(linux, out, flavour.arch), *flavour.arguments, flavour.target],
-             out / "build.log", flavour.steps)
+             out / "build.log", flavour.steps, environment={} if name in ALIKE else {"CCACHE_DEPEND": "1"})
         if flavour.modules:
             build_modules(project, linux, out, flavour)
     if not image.is_file():
@@ -256,7 +260,7 @@ def build_modules(project: Project, linux: Path, out: Path, flavour: Flavour) ->
 
 
 def make(project: Project, label: str, args: Sequence[str], log: Path, steps: int,
-         check: bool = True) -> str:
+         check: bool = True, environment: Mapping[str, str] | None = None) -> str:
     """Run make with a log and a line of progress; returns its output."""
     counts = project.cache / "build-steps.json"
     try:
@@ -270,7 +274,7 @@ def make(project: Project, label: str, args: Sequence[str], log: Path, steps: in
     with log.open("w") as out:
         worker = subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   text=True, errors="replace",
-                                  env={**os.environ, **build_environment(project)})
+                                  env={**os.environ, **build_environment(project), **(environment or {})})
         assert worker.stdout
         try:
             for line in worker.stdout:
