@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 SHELL := /bin/bash
 QUEUE := tools/dev/queue/queue
 FLAVOUR ?= plain
-export KERNEL STEPS JOBS SEED VM_FULL
+export KERNEL STEPS JOBS LAST_START SEED VM_FULL
 # Tools read what other programs print.
 export LC_ALL := C.UTF-8
 unexport CDPATH GREP_OPTIONS LANGUAGE POSIXLY_CORRECT

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import subprocess
@@ -60,8 +61,11 @@ def lanes(chosen: Sequence[Step]) -> dict[str, list[Step]]:
             for lane in dict.fromkeys(step.lane for step in chosen)}
 
 
-def run_lanes(chosen: Sequence[Step]) -> list[Row]:
-    """Run all steps; results in the order of the table, after the kernels that they wanted."""
+def run_lanes(chosen: Sequence[Step], last_start: float = math.inf) -> list[Row]:
+    """Run all steps; results in the order of the table, after the kernels that they wanted.
+
+    @last_start: a step that would begin later is left out, and counted as skipped (seconds since 1970)
+    """
     results: dict[str, Row] = {}
     kernels = Kernels()
     left = lanes(chosen)
@@ -75,10 +79,11 @@ def run_lanes(chosen: Sequence[Step]) -> list[Row]:
 
     def run_lane(lane: str) -> None:
         while not stopping.is_set() and (step := take(lane)):
+            late = time.time() > last_start
             # in one piece: the lanes write at the same time
-            sys.stdout.write(f"== {step.name}\n")
+            sys.stdout.write(f"== {step.name}{': left out, it is too late to begin' * late}\n")
             sys.stdout.flush()
-            results[step.name] = run_step(step, kernels)
+            results[step.name] = Row(step.name, Count(skipped=1), 0) if late else run_step(step, kernels)
 
     threads = [threading.Thread(target=run_lane, args=(lane,)) for lane in left]
     for thread in threads:

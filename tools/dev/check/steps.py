@@ -96,7 +96,7 @@ def unchanged_step() -> Step:
 
 
 def steps() -> list[Step]:
-    """Every step, cheap ones first."""
+    """Every step; cheap ones first, and last what may be left out (`--last-start`)."""
     return [
         Step("lint", [str(TOOLS / "dev/check/lint")], by_marks),
         *tool_steps(),
@@ -104,13 +104,13 @@ def steps() -> list[Step]:
         pytest_step("fixes", [ROOT / "selftests/fixes"]),
         pytest_step("blktests", [ROOT / "selftests/blktests"]),
         Step("verify", [*QUEUE, "--json", "verify"], by_findings),
-        Step("bisect", [*QUEUE, "--json", "bisect-check"], by_findings),
-        pytest_step("series-tips", [ROOT / "selftests/series_tips"], ("series-tips",)),
         # with two CPUs, lockdep and KASAN, whose own tests, which this kernel has too, provoke its reports
         kunit_step("kunit", "smp", "uml-smp", "--kernel_args=seccomp=on", "--kernel_args=ncpus=2",
                    "--filter", "module!=kasan_test"),
         kunit_step("kunit-oldsched", "oldsched-kunit", "uml-oldsched-kunit", extra=True),
         pytest_step("uml", [ROOT / "selftests/uml"], ("uml",)),
+        Step("bisect", [*QUEUE, "--json", "bisect-check"], by_findings),
+        pytest_step("series-tips", [ROOT / "selftests/series_tips"], ("series-tips",)),
         unchanged_step(),
         vm_step("kselftests", "smp"),
         vm_step("scenarios", "smp"),

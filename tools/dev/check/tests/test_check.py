@@ -258,6 +258,20 @@ def test_lanes_run_at_the_same_time_and_a_failure_stops_nothing(
     assert [row.count.passed for row in results] == [1, 1, 1]
 
 
+def test_a_step_that_would_begin_too_late_is_left_out_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(steps, "LOGS", tmp_path)
+    done = tmp_path / "done"
+    monkeypatch.setattr(running.time, "time", lambda: 2.0 if done.exists() else 1.0)
+    results = running.run_lanes([
+        Step("first", ["sh", "-c", f"echo 'ok   one'; touch {done}"], counting.by_marks),
+        Step("second", ["touch", str(tmp_path / "begun")], counting.by_marks, ("uml",))], last_start=1.0)
+    assert [(row.name, row.count.passed, row.count.skipped) for row in results] == [("first", 1, 0), ("second", 0, 1)]
+    assert not (tmp_path / "begun").exists()
+    assert "== second: left out, it is too late to begin\n" in capsys.readouterr().out
+
+
 def test_a_lane_without_work_takes_the_last_of_the_guests_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
