@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from tools.base import text
+from tools.base.cli import ToolError
 from tools.testbed.disk import presets
 from tools.testbed.disk.characteristics import compute
 from tools.testbed.lab.model.results import CellResult
 from tools.testbed.lab.model.units import MIB
-from tools.testbed.lab.run import metrics
+from tools.testbed.lab.run import metrics, stats
 
 # The best that each scheduler offers for players.
 PLAYERS_IN = {"cfq": "cfq, players in BW", "mq-deadline": "mq-deadline, players in RT", "bfq": "bfq, players in RT",
@@ -155,13 +156,9 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def served(counters: str) -> dict[str, int]:
     """The requests that met and missed the deadline of their reservation, by cfq's own counters (debugfs)."""
-    found = dict(line.split() for line in counters.splitlines() if len(line.split()) == 2)
-    try:
-        number = {what: int(found[f"bw_deadlines_{what}"]) for what in ("met", "missed")}
-    except KeyError as error:
-        raise ValueError(f"cfq's counters lack {error.args[0]}") from None
+    number = {name.removeprefix("bw_"): int(value) for name, value in stats.of_counters(counters).items()}
     if not sum(number.values()):
-        raise ValueError("cfq has served no read with the reservation")
+        raise ToolError("cfq has served no read with the reservation")
     return number
 
 

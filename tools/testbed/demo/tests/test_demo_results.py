@@ -148,7 +148,7 @@ def test_cameras_are_one_row_with_the_rate_of_the_others() -> None:
     ("dispatched 12\n", "lack bw_deadlines_met"),
     ("bw_deadlines_met 0\nbw_deadlines_missed 0\n", "no read with the reservation")])
 def test_counters_without_a_request_with_a_reservation_are_refused(counters: str, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ToolError, match=says):
         results.served(counters)
 
 
