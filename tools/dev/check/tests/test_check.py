@@ -263,7 +263,7 @@ def test_a_step_that_would_begin_too_late_is_left_out_and_counted(
 ) -> None:
     monkeypatch.setattr(steps, "LOGS", tmp_path)
     done = tmp_path / "done"
-    monkeypatch.setattr(running.time, "time", lambda: 2.0 if done.exists() else 1.0)
+    monkeypatch.setattr(time, "time", lambda: 2.0 if done.exists() else 1.0)
     results = running.run_lanes([
         Step("first", ["sh", "-c", f"echo 'ok   one'; touch {done}"], counting.by_marks),
         Step("second", ["touch", str(tmp_path / "begun")], counting.by_marks, ("uml",))], last_start=1.0)
