@@ -49,6 +49,8 @@ help: ## show this text
 	@echo "                 that runs, else the project's plain one)"
 	@echo "  STEPS=A,B      the steps of make check to run (default: all)"
 	@echo "  SEED=N         repeats the random inputs of make check (it prints the number)"
+	@echo "  LAST_START=T   make check leaves out bisect and series-tips if they would begin later"
+	@echo "                 (seconds since 1970)"
 	@echo "  VM_FULL=1      make check with its long amounts, and in both flavours"
 	@echo "  ONLY=A,B       the parts of make submit-check, or make reproducers, to run (default: all)"
 	@echo "  JOBS=N         parallel jobs (default: the number of CPUs)"

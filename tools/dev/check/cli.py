@@ -36,8 +36,9 @@ def parser(names: Sequence[str]) -> argparse.ArgumentParser:
     top.add_argument("--all", action="store_true", help="run the steps too that otherwise run only when they are named")
     top.add_argument("--seed", type=int, default=int(os.environ.get("SEED") or secrets.randbelow(10**6)), metavar="S",
                      help="seed of the random inputs (default: $SEED, else a new one)")
-    top.add_argument("--last-start", type=float, default=float(os.environ.get("LAST_START") or "inf"), metavar="T",
-                     help="leave out steps that would begin later, seconds since 1970 (default: $LAST_START, if set)")
+    top.add_argument("--last-start", type=float, default=os.environ.get("LAST_START") or "inf", metavar="T",
+                     help="leave out bisect and series-tips if they would begin later, in seconds since 1970 "
+                          "(default: $LAST_START, if set)")
     top.add_argument("--list", action="store_true", help="print the names of the steps and exit")
     top.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
     return top

@@ -45,14 +45,15 @@ class Step:
     kernels: tuple[str, ...] = ()
     lane: str = "host"
     extra: bool = False  # only when it is named
+    may_miss: bool = False  # left out when it would begin too late
 
 
 def pytest_step(name: str, paths: Sequence[Path], kernels: tuple[str, ...] = (), options: Sequence[str] = (),
-                lane: str = "host", extra: bool = False) -> Step:
+                lane: str = "host", extra: bool = False, may_miss: bool = False) -> Step:
     report = LOGS / f"{name}.xml"
     command = [str(BIN / "pytest"), "-q", "-ra", "-c", str(TOOLS / "pyproject.toml"), "--rootdir", str(ROOT),
                "--tb=short", f"--junit-xml={report}", *options, *map(str, paths)]
-    return Step(name, command, by_junit(report, MAY_SKIP), kernels, lane, extra)
+    return Step(name, command, by_junit(report, MAY_SKIP), kernels, lane, extra, may_miss)
 
 
 # What the tests of a tool boot; the others boot nothing. Those of mutants and queue look at the tree that comes with
@@ -96,7 +97,7 @@ def unchanged_step() -> Step:
 
 
 def steps() -> list[Step]:
-    """Every step; cheap ones first, and last what may be left out (`--last-start`)."""
+    """Every step; cheap ones first, and last those that may be left out."""
     return [
         Step("lint", [str(TOOLS / "dev/check/lint")], by_marks),
         *tool_steps(),
@@ -109,8 +110,8 @@ def steps() -> list[Step]:
                    "--filter", "module!=kasan_test"),
         kunit_step("kunit-oldsched", "oldsched-kunit", "uml-oldsched-kunit", extra=True),
         pytest_step("uml", [ROOT / "selftests/uml"], ("uml",)),
-        Step("bisect", [*QUEUE, "--json", "bisect-check"], by_findings),
-        pytest_step("series-tips", [ROOT / "selftests/series_tips"], ("series-tips",)),
+        Step("bisect", [*QUEUE, "--json", "bisect-check"], by_findings, may_miss=True),
+        pytest_step("series-tips", [ROOT / "selftests/series_tips"], ("series-tips",), may_miss=True),
         unchanged_step(),
         vm_step("kselftests", "smp"),
         vm_step("scenarios", "smp"),

@@ -75,8 +75,8 @@ FLAVOURS = {
                        "linux", 1400, (*NOT_INLINED, WITH_DUMP)),
 }
 
-# Of these each has most objects of the others: once preprocessed, they are the same. For any other flavour ccache
-# does not preprocess a file before it is compiled: a miss costs a fifth less then.
+# Most objects of one of these are those of the others, if their sources are compared after the preprocessor. For any
+# other flavour ccache does without that, and a miss costs a fifth less.
 ALIKE = ("um", "um-kunit", "um-oldsched", "um-oldsched-kunit")
 
 # The folder of a flavour's modules, within its build folder.
